@@ -20,35 +20,35 @@ import { type TimeBudget, timeBudget } from './time-budget.ts'
 
 export interface AnalystEngineOptions {
   engine: EmbeddedEngine
-  /** Of the services; the analysts' is named after it. */
+  /** The services' database; the analysts' database is named after it. */
   database: string
-  /** Queries at once. */
+  /** The number of connections for queries. */
   connections: number
   limits: AnalystLimits
 }
 
-/** A query that was taken up; nothing of it has run. */
+/** A query that was accepted; nothing of it has run. */
 export interface BegunQuery {
   /** @throws ClickHouseException when it may not run, or another error of the engine */
   answer(): Promise<QueryAnswer>
   /**
-   * The same on connections of their own, given up soon.
+   * Answers on separate connections, with a short time limit.
    *
-   * @returns undefined when it takes longer, or more than a short query does
+   * @returns undefined when the query takes longer, or more than a short query does
    */
   answerQuickly(): Promise<QueryAnswer | undefined>
 }
 
-/** First attempts at once. */
+/** How many first attempts run at the same time. */
 export const QUICK_AT_ONCE = 2
-/** Seconds that a first attempt may take: long enough for a short query on a busy machine. */
+/** Seconds for a first attempt: long enough for a short query on a busy machine. */
 const QUICK_S = 0.3
-/** Small, because such answers do not wait for one another to be read. */
+/** Small limits, because these answers do not wait for each other to be read. */
 const QUICK_SETTINGS: ClickHouseSettings = {
   max_result_bytes: String(256 * 1_024),
   result_overflow_mode: 'throw',
 }
-/** Codes of errors by which a first attempt says nothing of what the query has time for. */
+/** Errors of a first attempt that say nothing about the query when it has its full time. */
 const ENDED_BY_LIMIT: Readonly<Record<number, string>> = {
   159: 'TIMEOUT_EXCEEDED',
   396: 'TOO_MANY_ROWS_OR_BYTES',
@@ -59,18 +59,18 @@ const exceptionCodeOf = (err: unknown): number =>
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
-/** Of a statement that carries a query and its parameters as values. */
+/** The size of a statement that carries a query and its parameters as values. */
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
 /**
- * Connections of the analysts' own, which hold their role alone: they neither wait for the services nor share a
- * setting.
+ * Connections for analysts, which have only the analysts' role: they neither wait for the services nor share a setting
+ * with them.
  */
 export class AnalystEngine {
   private readonly sessions: SessionPool
-  /** Of the first attempts of queries. */
+  /** Connections for first attempts. */
   private readonly quick: SessionPool
-  /** One connection, which several kills take in turn: their parameters would be mixed up on it. */
+  /** One connection, on which kills run one at a time: their parameters would be mixed up otherwise. */
   private readonly killer: SessionPool
   private readonly limits: AnalystLimits
   private readonly rules: JudgeRules
@@ -90,7 +90,7 @@ export class AnalystEngine {
   /** @throws Error when the engine does not confine analysts as it must */
   static async open({ engine, database, connections, limits }: AnalystEngineOptions): Promise<AnalystEngine> {
     const own = analyticsDatabase(database)
-    // Each time: should the engine ever replace a broken connection, the new one would hold every right again.
+    // It precedes each query: if the engine ever replaces a broken connection, the new one has every right again.
     const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
@@ -108,11 +108,11 @@ export class AnalystEngine {
   }
 
   /**
-   * Takes up a query. The engine computes constants while it is judged and again for the answer, so all that is done
-   * for it has the time of one query.
+   * Accepts a query. The engine computes constants both when the query is judged and when it is answered, so both steps
+   * share the time of one query.
    *
    * @param comment names it for kill
-   * @throws ClickHouseException when its settings or its format may not be asked for
+   * @throws ClickHouseException when its settings or its format are not allowed
    */
   begin(request: QueryRequest, comment: string): BegunQuery {
     const own = analystSettings(request.settings, this.limits, this.rules.zones)
@@ -154,7 +154,7 @@ export class AnalystEngine {
     }
   }
 
-  /** Ends the queries whose comment begins so: chDB has no way to end one, but the engine in it does. */
+  /** Ends the queries whose comment begins with this. chDB has no way to end a query, but the engine in it has. */
   async kill(comment: string): Promise<void> {
     const text = `KILL QUERY WHERE startsWith(Settings['log_comment'], {comment:String}) ASYNC`
     await this.killer.use((session) => session.run({ text, settings: {}, params: { comment } }))
@@ -167,7 +167,7 @@ export class AnalystEngine {
   }
 }
 
-/** A connection whose statements have the time of a budget together. */
+/** Wraps a connection, so that its statements share the time of a budget. */
 const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
   run: (statement) =>
     budget.spend((leftS) =>

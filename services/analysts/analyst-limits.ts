@@ -2,7 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import { FINAL_SETTINGS } from '../../shared/clickhouse/clickhouse.ts'
 import { settingsOfPriority } from '../../shared/clickhouse/query-turns.ts'
 
-/** What one query of an analyst may take. */
+/** The limits of one query of an analyst. */
 export interface AnalystLimits {
   /** Seconds. */
   timeoutS: number
@@ -11,11 +11,11 @@ export interface AnalystLimits {
   resultRows: number
   resultBytes: number
   readRows: number
-  /** On disk, for sorting and grouping what does not fit into memory. */
+  /** Space on disk for sorting and grouping what does not fit into memory. */
   temporaryBytes: number
 }
 
-/** The limits as settings: written out on every query, so that no default and no earlier query decides instead. */
+/** The limits as settings. Every query has all of them, so that no default and no earlier query decides instead. */
 export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   ...FINAL_SETTINGS,
   ...settingsOfPriority(3),
@@ -24,9 +24,9 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   allow_ddl: 0,
   allow_introspection_functions: 0,
   implicit_select: 0,
-  // Else some properties are not found in parts that are not indexed yet (docs/decisions/0013).
+  // Otherwise some properties are not found in data parts that are not indexed yet (docs/decisions/0013).
   query_plan_direct_read_from_text_index: 0,
-  // What is stored as bytes, as tokens are, must not break JSON.
+  // Values stored as bytes, such as tokens, must not make the JSON invalid.
   output_format_json_validate_utf8: 1,
   timeout_overflow_mode: 'throw',
   result_overflow_mode: 'throw',
@@ -38,7 +38,7 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   max_result_bytes: String(limits.resultBytes),
   max_rows_to_read: String(limits.readRows),
   max_temporary_data_on_disk_size_for_query: String(limits.temporaryBytes),
-  // What a short text can be made to unfold to before anything runs, where no time limit is looked at.
+  // These limit what a short text can expand to before it runs, when no time limit is checked.
   max_ast_depth: '300',
   max_ast_elements: '20000',
   max_expanded_ast_elements: '50000',

@@ -1,12 +1,12 @@
 import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 
-/** What is counted of the queries at the endpoint. */
+/** The metrics of queries at the endpoint. */
 export interface AnalystMetrics {
-  /** @param code of ClickHouse's errors; 0 when it went well */
+  /** @param code of ClickHouse's errors; 0 for a success */
   answered(user: string, code: number, seconds: number): void
 }
 
-/** @param waiting how many queries wait for their turn */
+/** @param waiting the number of queries that wait for their turn */
 export function analystMetrics(metrics: Metrics, waiting: () => number): AnalystMetrics {
   const queries = metrics.counter('tally_analyst_queries_total', 'Queries of analysts.', ['user', 'code'])
   const took = metrics.histogram(

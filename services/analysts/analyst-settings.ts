@@ -22,7 +22,7 @@ const flag: Check = (value) =>
 const count: Check = (value) => (/^\d{1,15}$/.test(value) ? Number(value) : refuse(value, 'a whole number'))
 const character: Check = (value) => (/^[\x20-\x7e\t]$/.test(value) ? value : refuse(value, 'one character'))
 
-/** A limit can only be made narrower; 0, which is "none" to ClickHouse, leaves ours. */
+/** Accepts a limit only when it is narrower than ours; 0 means "none" to ClickHouse, and ours stays then. */
 const atMost =
   (most: (limits: AnalystLimits) => number): Check =>
   (value, limits) => {
@@ -30,9 +30,7 @@ const atMost =
     return Number(value) === 0 ? most(limits) : Math.min(Number(value), most(limits))
   }
 
-/**
- * Settings that an analyst's client may send and that are put into force: how values are written, and narrower limits.
- */
+/** Settings that an analyst's client may send and that take effect: how values are written, and narrower limits. */
 const APPLIED: Readonly<Record<string, Check>> = {
   max_execution_time: atMost(({ timeoutS }) => timeoutS),
   max_memory_usage: atMost(({ memoryBytes }) => memoryBytes),
@@ -65,7 +63,7 @@ const APPLIED: Readonly<Record<string, Check>> = {
   output_format_write_statistics: flag,
 }
 
-/** What clients send by habit, and what makes no difference here. */
+/** Settings that clients send by habit and that make no difference here. */
 const IGNORED = new Set([
   'add_http_cors_header',
   'allow_experimental_analyzer',
@@ -94,9 +92,9 @@ const IGNORED = new Set([
 ])
 
 /**
- * What is in force for a query of an analyst, beside what its client asked for.
+ * The settings of an analyst's query, apart from what its client asked for.
  *
- * @throws ClickHouseException naming the first setting that analysts may not set, or may not set so
+ * @throws ClickHouseException naming the first setting that analysts may not set, or may not set to that value
  */
 export function analystSettings(
   requested: ReadonlyMap<string, string>,

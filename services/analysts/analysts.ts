@@ -11,25 +11,27 @@ import type { QueryRequest } from './query-request.ts'
 
 export interface AnalystsOptions extends AnalystEngineOptions {
   password: string
-  /** Queries that may wait. */
+  /** How many queries may wait. */
   waitingMax: number
 }
 
-/** The analysts, as the endpoint's user. */
+/** The endpoint's user, in whose name all analysts query. */
 export interface Analysts extends EndpointUser, Closeable {
   /** How many queries wait for their turn now. */
   waiting: () => number
 }
 
-/** As much as a query may have. */
+/** The most that a query may have. */
 const BODY_BYTES_MAX = 256 * 1_024
 const USER = 'analyst'
 const COMMENT = 'analyst:'
 const KILL_EVERY_MS = 50
-/** Some functions of the engine look at no limit before they are done. */
+/** Bounded, because some functions of the engine check no limit before they are done. */
 const CLOSE_MS = 2_000
 
-/** Serves the analysts: one judged SELECT a request, a bounded number at once, ended when its client goes. */
+/**
+ * Serves the analysts: one judged SELECT a request, a limited number at once. A query ends when its client disconnects.
+ */
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
@@ -52,10 +54,10 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
-      const kill = () => engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
+      const kill = () => engine.kill(comment).catch(() => undefined) // if this fails, the query's time limit ends it
       const turn = { signal, tenant: USER }
       const query = engine.begin(request, comment)
-      // Each query begins here, so that a short one never waits for long ones to end.
+      // Each query begins here, so that a short one never waits for long ones.
       const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
       if (soon !== undefined) await send(soon)
       else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
@@ -77,7 +79,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
   }
 }
 
-/** A query is killed again and again until it is over, because one that is still being judged has yet to start. */
+/** Kills a query repeatedly until it has ended, because a query that is still being judged has not started yet. */
 async function killedWhenGone<T>(
   query: () => Promise<T>,
   kill: () => Promise<void>,
@@ -100,7 +102,7 @@ async function killedWhenGone<T>(
   } finally {
     isOver = true
     signal.removeEventListener('abort', begin)
-    await ending // the process must not end while a connection has something to do
+    await ending // the process must not end while a connection is at work
   }
 }
 

@@ -2,18 +2,18 @@ import type { EnvReader } from '../../shared/config/env-reader.ts'
 
 const MB = 1_024 * 1_024
 
-/** More are refused: each waits with its text in memory. */
+/** More queries are refused, because each waits with its text in memory. */
 const WAITING_MAX = 500
-/** One, so that a query of an analyst leaves the rest of the machine to balances. */
+/** One, so that an analyst's query leaves the rest of the machine to balances. */
 const THREADS = 1
-/** Answers are held whole before they are sent. */
+/** An answer is kept in memory as a whole before it is sent. */
 const RESULT_BYTES_MAX = 128 * MB
-/** A guard against a join of everything with everything; an honest scan of a hundred million events is far below. */
+/** A guard against a join of everything with everything. A normal scan of a hundred million events is far below. */
 const READ_ROWS_MAX = 1e10
-/** What sorting and grouping may put on the disk of the data folder meanwhile. */
+/** The space that sorting and grouping may take on the disk of the data folder. */
 const TEMPORARY_BYTES_MAX = 1_024 * MB
 
-/** Settings of the analysts' endpoint: what one of their queries may take. */
+/** Settings of the analysts' endpoint: the limits of a query. */
 export function readAnalystsConfig(read: EnvReader) {
   const integer = (name: string, about: string, fallback: number, max: number) =>
     read.integer(name, { about, default: fallback, min: 1, max })

@@ -30,18 +30,18 @@ export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchPara
   return credentials
 }
 
-/** Whether these are their name and password; it takes as long wherever they differ. */
+/** Whether name and password are the expected ones; it takes the same time wherever they differ. */
 export const isUser = (expected: Credentials, given: Credentials): boolean =>
   timingSafeEqual(digestOf(expected), digestOf(given))
 
-/** The same one, whether it is the name or the password that is wrong. */
+/** The error for wrong credentials. It is the same for a wrong name and a wrong password. */
 export const refusedUser = ({ user }: Credentials): ClickHouseException =>
   new ClickHouseException(
     'AUTHENTICATION_FAILED',
     `${user}: Authentication failed: password is incorrect, or there is no user with such name.`,
   )
 
-/** Both parts in one digest, so that the comparison takes the same time wherever they differ. */
+/** Both values in one digest, so that the comparison takes the same time wherever they differ. */
 const digestOf = ({ user, password }: Credentials): Buffer =>
   hash('sha256', JSON.stringify([user, password]), 'buffer')
 

@@ -1,7 +1,7 @@
 import type { Credentials } from './credentials.ts'
 import type { QueryRequest } from './query-request.ts'
 
-/** What a query gave. */
+/** The answer to a query. */
 export interface QueryAnswer {
   bytes: Uint8Array
   /** The format of the bytes, by ClickHouse's name. */
@@ -17,15 +17,15 @@ interface QuerySummary {
   elapsed: number
 }
 
-/** Somebody whose queries the endpoint takes. */
+/** A user whose queries the endpoint takes. */
 export interface EndpointUser extends Credentials {
-  /** Inflated. */
+  /** The size of a body once inflated. */
   bodyBytesMax: number
   /** Whether queries may come in a GET. */
   mayGet: boolean
   /**
-   * @param signal that the client has gone
-   * @param send called with the answer; it stays in memory until that is done
+   * @param signal aborts when the client has disconnected
+   * @param send is called with the answer, which stays in memory until that is done
    */
   answer(
     request: QueryRequest,

@@ -1,4 +1,4 @@
-/** The errors of ClickHouse that we raise ourselves, by name. */
+/** The errors of ClickHouse that Tally itself raises, by name. */
 const CODES = {
   BAD_ARGUMENTS: 36,
   UNKNOWN_FUNCTION: 46,
@@ -21,7 +21,7 @@ const CODES = {
   UNKNOWN_EXCEPTION: 1002,
 } as const
 
-/** As ClickHouse itself maps them, in exceptionCodeToHTTPStatus; 500 is the status of every other code. */
+/** ClickHouse's own mapping (exceptionCodeToHTTPStatus); every other code has the status 500. */
 const STATUS: readonly (readonly [status: number, codes: readonly number[]])[] = [
   [401, [194]],
   [403, [192, 193, 497, 512, 516]],
@@ -44,7 +44,7 @@ const STATUS: readonly (readonly [status: number, codes: readonly number[]])[] =
 /** Longer messages repeat a whole query. */
 const MESSAGE_CHARACTERS_MAX = 4_000
 
-/** An error as ClickHouse tells it over HTTP. */
+/** An error in the form in which ClickHouse answers it over HTTP. */
 export class ClickHouseException extends Error {
   readonly code: number
   readonly type: string
@@ -59,21 +59,21 @@ export class ClickHouseException extends Error {
     return STATUS.find(([, codes]) => codes.includes(this.code))?.[0] ?? 500
   }
 
-  /** As a server writes it. */
+  /** The text of the error as a server writes it. */
   toText(version: string): string {
     return `Code: ${this.code}. DB::Exception: ${this.message} (${this.type}) (version ${version})\n`
   }
 }
 
 /**
- * What an error of the engine begins and ends with; in between a whole query may be repeated, so nothing searches
- * there.
+ * The beginning and the end of an engine's error. Between them a whole query may be repeated, so only these are
+ * searched.
  */
 const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
 const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
 const ENDING_CHARACTERS_MAX = 200
 
-/** An error of the engine, or undefined when it is one of ours: a bug, whose text is for the log alone. */
+/** An error of the engine. Undefined when it is a bug of Tally, whose text belongs only in the log. */
 export function exceptionOfEngine(err: unknown): ClickHouseException | undefined {
   if (!(err instanceof Error)) return undefined
   const text = err.message.trim()
@@ -82,7 +82,7 @@ export function exceptionOfEngine(err: unknown): ClickHouseException | undefined
   const start = Math.max(beginning.length, text.length - ENDING_CHARACTERS_MAX)
   let ending = text.slice(start)
   let type: string | undefined
-  // Some errors carry their name and the version twice.
+  // Some errors have their name and the version twice.
   for (let match = ENDING.exec(ending); match !== null && match[0] !== ''; match = ENDING.exec(ending)) {
     type ??= match[1]
     ending = ending.slice(0, match.index)

@@ -15,13 +15,13 @@ export interface EndpointOptions {
   facts: ServerFacts
   log: Logger
   metrics: AnalystMetrics
-  /** How many wrong passwords an address may try before its answers say that it should wait. */
+  /** How many wrong passwords an address may try before it is answered to wait. */
   wrongPasswords: RateLimit
 }
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
 
-/** Serves ClickHouse's HTTP protocol: what curl, @clickhouse/client and Grafana need of it. */
+/** Serves ClickHouse's HTTP protocol, as far as curl, @clickhouse/client and Grafana need it. */
 export function clickHouseHttp(options: EndpointOptions): RequestListener {
   return (req, res) => {
     handle(req, res, options).catch((err: unknown) => {
@@ -49,7 +49,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, options: Endpoi
   await answerQuery(req, res, url, options)
 }
 
-/** Why by hand: `new URL` throws at some of what a client may send, and takes `//x` for a host. */
+/** Why not `new URL`: it throws for some requests that a client may send, and takes `//x` for a host. */
 function splitTarget(target: string): { pathname: string; url: URLSearchParams } {
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
@@ -64,7 +64,7 @@ async function answerQuery(
 ): Promise<void> {
   const gone = new AbortController()
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort() // an answer that was sent ends so too
+    if (!res.writableFinished) gone.abort() // a complete answer also closes the connection
   })
   const startedAt = performance.now()
   let user: EndpointUser | undefined
@@ -72,7 +72,7 @@ async function answerQuery(
   const seen: { answer?: QueryAnswer } = {}
   let code = 0
   try {
-    const given = readCredentials(req.headers, url) // before anything of the body is read
+    const given = readCredentials(req.headers, url) // before the body is read
     user = users.find((one) => isUser(one, given))
     if (user === undefined) {
       const { headers } = await takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)
@@ -110,7 +110,7 @@ async function answerQuery(
 
 const GONE = new ClickHouseException('QUERY_WAS_CANCELLED', 'the client has gone.')
 
-/** Tells queries apart in the log, which shows nothing of their text: `printf %s "$QUERY" | sha256sum | cut -c 1-16`. */
+/** Identifies a query in the log, which never has its text: `printf %s "$QUERY" | sha256sum | cut -c 1-16`. */
 const digestOf = ({ urlQuery, body }: QueryRequest): string =>
   hash('sha256', Buffer.concat([Buffer.from(urlQuery), body]), 'hex').slice(0, 16)
 
@@ -118,6 +118,6 @@ function describe(err: unknown, log: Logger): ClickHouseException {
   if (err instanceof ClickHouseException) return err
   const exception = exceptionOfEngine(err)
   if (exception !== undefined) return exception
-  log.error({ err }, 'a query could not be answered') // a bug: logged whole, told to nobody
+  log.error({ err }, 'a query could not be answered') // a bug: the log has all of it, the answer nothing
   return new ClickHouseException('UNKNOWN_EXCEPTION', 'internal error.')
 }

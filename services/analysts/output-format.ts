@@ -85,7 +85,7 @@ const BY_NAME = new Map(
   ),
 )
 
-/** @throws ClickHouseException when it is none that may be asked for */
+/** @throws ClickHouseException when analysts may not ask for this format */
 export function requireOutputFormat(name: string): string {
   const format = BY_NAME.get(name.toLowerCase())
   if (format !== undefined) return format.name

@@ -5,17 +5,17 @@ import { collectBytes, collectGunzipped } from '../../shared/http/collect-bytes.
 import { HttpError } from '../../shared/http/http-error.ts'
 import { ClickHouseException } from './exception.ts'
 
-/** What a client asks for. */
+/** A client's request. */
 export interface QueryRequest {
   queryId: string
-  /** From the URL; the query, or the start of it. */
+  /** The query, or its first part, from the URL. */
   urlQuery: string
-  /** Inflated: the query, the rest of it, or the rows of an INSERT. */
+  /** Once inflated: the query, the rest of it, or the rows of an INSERT. */
   body: Buffer
   /** Values of `{name:Type}`, escaped as the client sent them. */
   params: Record<string, string>
   database: string | undefined
-  /** For a query without a FORMAT clause. */
+  /** The format when the query has no FORMAT clause. */
   format: string | undefined
   /** Everything else in the URL. */
   settings: Map<string, string>
@@ -23,7 +23,7 @@ export interface QueryRequest {
   protocolRevision: number
 }
 
-/** What belongs to the protocol, and is no setting of a query. */
+/** Parameters of the protocol that are no settings of a query. */
 const NOT_SETTINGS = new Set([
   'query',
   'query_id',
@@ -35,18 +35,18 @@ const NOT_SETTINGS = new Set([
   'enable_http_compression',
   'client_protocol_version',
   'stacktrace',
-  // A session keeps temporary tables and settings from one query to the next; there are none to keep here.
+  // A session keeps temporary tables and settings between queries; there are none here.
   'session_id',
   'session_timeout',
   'session_check',
   'close_session',
 ])
 
-/** Parts of the protocol that we do not have. Empty and 0 mean that they are not used. */
+/** Parts of the protocol that are not supported. Empty and 0 mean that they are not used. */
 const MISSING_PARTS = ['compress', 'decompress', 'role']
 
 /**
- * Takes a request apart and reads its body, whose inflated bytes are counted as they come.
+ * Parses a request and reads its body, whose bytes are counted while they are inflated.
  *
  * @throws ClickHouseException when it is too long or cannot be read
  */
@@ -117,7 +117,7 @@ const header = (req: IncomingMessage, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** All of them together, beside companies. */
+/** All analysts count as one tenant, beside the companies. */
 const TENANT = 'analysts'
 
 async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {

@@ -7,7 +7,7 @@ import { judgeResolved, SHOWN_WHOLE } from './judge/judge-resolved.ts'
 
 const ACCESS_DENIED = 497
 
-/** One for each way that once led out. */
+/** One query for each way out that was once possible. */
 const REFUSED_BY_JUDGMENT = [
   "SELECT file('/dev/null')",
   "SELECT arrayMap(file, ['/dev/null'])",
@@ -26,8 +26,8 @@ const REFUSED_AS_RESOLVED = [
 ]
 
 /**
- * Tries, when the endpoint starts, that each line of defence still holds with this engine: a new version may print its
- * trees in another way, or know another way out.
+ * Checks at the start of the endpoint that each line of defence still holds with this engine. A new version may print
+ * its trees in another form, or have a new way out.
  *
  * @throws Error when one does not
  */
@@ -63,7 +63,9 @@ async function requireDenied(what: string, attempt: () => unknown): Promise<void
   } catch (err) {
     const exception = err instanceof ClickHouseException ? err : exceptionOfEngine(err)
     if (exception?.code === ACCESS_DENIED) return
-    throw new Error(`analysts are not confined as they must be: ${what} failed otherwise`, { cause: err })
+    throw new Error(`analysts are not confined as they must be: ${what} failed in another way`, {
+      cause: err,
+    })
   }
   throw new Error(`analysts are not confined as they must be: ${what} was not refused`)
 }

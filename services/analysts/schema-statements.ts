@@ -1,8 +1,8 @@
 import { ANALYTICS_VIEWS } from '../../shared/clickhouse/analytics-database.ts'
 
 /**
- * What clients ask about the schema, as ClickHouse formats it, and what is run: a closed list of whole statements. The
- * engine shows the analysts' role nothing but their database.
+ * What clients ask about the schema, as ClickHouse formats it, and the statement that is run instead. It is a closed
+ * list of whole statements. The engine shows the analysts' role only their database.
  */
 export function schemaStatements(database: string): ReadonlyMap<string, string> {
   const same = [
@@ -17,12 +17,12 @@ export function schemaStatements(database: string): ReadonlyMap<string, string> 
   ]
   return new Map([
     ...same.map((text) => [text, text] as const),
-    // The greeting of clickhouse-connect, for Python: no setting is one that it should change by itself.
+    // The first query of clickhouse-connect, for Python. The answer says that it should change no setting by itself.
     [
       'SELECT name, value, readonly FROM system.settings LIMIT 10000',
       "SELECT 'readonly' AS name, '2' AS value, toUInt8(1) AS readonly",
     ] as const,
-    // The greeting of ClickHouse's Go client, and so of Grafana. The engine's display name is that of the machine.
+    // The first query of ClickHouse's Go client, and so of Grafana. The engine would answer the machine's name.
     [
       'SELECT displayName(), version(), revision(), timezone()',
       "SELECT 'Tally' AS `displayName()`, version(), revision(), timezone()",

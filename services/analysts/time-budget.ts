@@ -1,12 +1,12 @@
 import { ClickHouseException } from './exception.ts'
 
-/** The time that the steps of one query may take together; what it waits for between them is no part of it. */
+/** The time that the steps of one query may take together. Waiting between them does not count. */
 export interface TimeBudget {
   /**
-   * Does a step, whose time is taken off.
+   * Runs a step and subtracts its time.
    *
-   * @param work is given the seconds that are left, more than none
-   * @throws ClickHouseException when none are
+   * @param work gets the seconds that are left, always more than 0
+   * @throws ClickHouseException when no time is left
    */
   spend<T>(work: (leftS: number) => Promise<T>): Promise<T>
 }

@@ -1,12 +1,17 @@
 /**
- * The functions that analysts may use, by their canonical names: a closed list, so that what a new version of the
- * engine brings stays refused until somebody has looked at it.
+ * The functions that analysts may use, by their canonical names. It is a closed list, so a function of a new version of
+ * the engine stays refused until somebody has checked it.
  *
- * Left out on purpose: what reads files or other tables (file, dictGet, joinGet, catboostEvaluate), what reaches out
- * (ai...), what tells about the machine or the process (hostName, getSetting, serverUUID ...), what takes the name of a
- * function or of a format as text (arrayReduce, formatRow, initializeAggregation), what works on inner states, what can
- * keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch), what makes long text out of
- * short (repeat, leftPad), and names that are table functions too (format, file).
+ * Left out on purpose are functions that
+ *
+ * - read files or other tables (file, dictGet, joinGet, catboostEvaluate);
+ * - call other servers (ai...);
+ * - show something of the machine or the process (hostName, getSetting, serverUUID ...);
+ * - take the name of a function or of a format as text (arrayReduce, formatRow, initializeAggregation);
+ * - work on inner states of aggregate functions;
+ * - can keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch);
+ * - make long text out of short (repeat, leftPad);
+ * - have the name of a table function too (format, file).
  */
 const SCALAR = {
   // Comparison, logic, conditions, nulls
@@ -119,7 +124,7 @@ const SCALAR = {
   cutToFirstSignificantSubdomain cutURLParameter cutWWW decodeURLComponent domain domainWithoutWWW
   encodeURLComponent extractURLParameter extractURLParameterNames extractURLParameters firstSignificantSubdomain
   fragment netloc path pathFull port protocol queryString topLevelDomain`,
-  // What clients and dashboards ask for
+  // Functions that clients and dashboards use
   others: `
   bar currentDatabase currentUser formatReadableDecimalSize formatReadableQuantity formatReadableSize
   formatReadableTimeDelta generateUUIDv4 identity ignore isDecimalOverflow materialize parseReadableSize
@@ -149,15 +154,15 @@ const namesOf = (text: string): string[] => text.trim().split(/\s+/)
 
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(Object.values(SCALAR).flatMap(namesOf))
 
-/** Aggregate and window functions; combinators such as `If` may follow their names. */
+/** Aggregate and window functions; their names may be followed by combinators such as `If`. */
 export const ALLOWED_AGGREGATES: ReadonlySet<string> = new Set(namesOf(AGGREGATE))
 
-/** What the parser and the analyzer take for functions though no list of the engine has them. */
+/** Functions that the parser and the analyzer know, and that no list of the engine has. */
 export const PARSER_FUNCTIONS: ReadonlySet<string> = new Set(['exists', 'grouping', 'lambda', 'untuple'])
 
 /**
- * Where a function may take a time zone: the first argument that can be one, counted from 0. Found by calling every
- * allowed function with a time zone that does not exist in each place (allowed-functions.test.ts).
+ * Which argument of a function may be a time zone: the first that can be one, counted from 0. The list was found by
+ * calling each allowed function with an invalid time zone in each place (allowed-functions.test.ts).
  */
 const ZONE_ARGUMENT = {
   0: `
@@ -203,8 +208,8 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Functions that look for their second argument (of `locate`, the first) in another: with long texts made for it they
- * look for hours, and no limit ends that. What they look for must be short and written out.
+ * Functions that search for their second argument (of `locate`, the first) in another. With long texts made for that
+ * purpose they search for hours, and no limit ends them. So what they search for must be a short literal.
  */
 export const SEARCHING: ReadonlySet<string> = new Set(
   namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position
@@ -212,14 +217,14 @@ export const SEARCHING: ReadonlySet<string> = new Set(
 )
 
 /**
- * Functions that go through a list or a map for each value they look for: with a list that is computed for it, a short
- * query does so for hours. What they look for, or the list, must be written out.
+ * Functions that go through a list or a map for each value they search for. With a computed list, a short query does so
+ * for hours. So the value or the list must be a literal.
  */
 export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
   namesOf('countEqual has indexOf indexOfAssumeSorted mapContainsKey mapContainsValue'),
 )
 
-/** Where a function takes a pattern, a regular expression or one of LIKE: the argument counted from 0. */
+/** Which argument of a function is a pattern (a regular expression, or one of LIKE), counted from 0. */
 export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ['splitByRegexp', 0],
   ...namesOf(`countMatches countMatchesCaseInsensitive extract extractAll extractAllGroupsHorizontal
@@ -229,7 +234,7 @@ export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ),
 ])
 
-/** Where a function takes the name of a data type: the argument counted from 0, or from the end when negative. */
+/** Which argument of a function is the name of a data type, counted from 0, or from the end when negative. */
 export const TYPE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ['CAST', 1],
   ['_CAST', 1],

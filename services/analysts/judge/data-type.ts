@@ -2,8 +2,8 @@ import { ClickHouseException } from '../exception.ts'
 import type { TimeZones } from './time-zones.ts'
 
 /**
- * Types that a value may be converted to. Left out above all is AggregateFunction: its values are the inner states of
- * aggregate functions, which the engine reads from bytes of the caller without looking twice.
+ * Types that a value may be converted to. The most important omission is AggregateFunction: its values are inner states
+ * of aggregate functions, which the engine reads from the caller's bytes without checking them.
  */
 const TYPES = new Set(
   `array bfloat16 bigint bool boolean char character date date32 datetime datetime32 datetime64 dec decimal decimal128
@@ -17,7 +17,8 @@ const TYPES = new Set(
 const TOKEN = /'([^'\\:]*)'|([A-Za-z_]\w*)|[\d(),=\s.-]/y
 
 /**
- * Checks the text of a type: every name in it is one we know, or that of a tuple's element, which another name follows.
+ * Checks the text of a type: every name in it must be a type of the list, or the name of a tuple's element, which is
+ * followed by another name.
  *
  * @throws ClickHouseException naming the type that is not allowed
  */

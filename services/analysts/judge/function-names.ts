@@ -10,10 +10,13 @@ export interface FunctionRow {
 
 export const LIST_FUNCTIONS = 'SELECT name, alias_to, case_insensitive, is_aggregate FROM system.functions'
 
-/** What may stand behind the name of an aggregate function. Left out are those that show or take inner states. */
+/**
+ * The allowed combinators, which may follow the name of an aggregate function. Left out are those that show or take
+ * inner states.
+ */
 const COMBINATORS = ['If', 'Array', 'Distinct', 'OrNull', 'OrDefault', 'ArgMin', 'ArgMax', 'ForEach', 'Map']
 
-/** The functions of the engine: which ones analysts may use, under all the names the engine knows them by. */
+/** The functions of the engine, under all names that the engine knows, and which of them analysts may use. */
 export class FunctionNames {
   private readonly functions = new NameTable()
   private readonly aggregates = new NameTable()
@@ -30,12 +33,12 @@ export class FunctionNames {
     }
   }
 
-  /** The canonical name of the allowed function that a call by this name calls; undefined when it calls another. */
+  /** The canonical name of the allowed function that this name calls; undefined when it calls no allowed function. */
   findAllowed(name: string): string | undefined {
     return this.functions.find(name) ?? this.findAggregate(name)
   }
 
-  /** Whether it names a function that is not allowed; in any case, to be on the safe side. */
+  /** Whether a function that is not allowed has this name. Case is ignored, to be on the safe side. */
   isForbidden(name: string): boolean {
     return this.all.has(name.toLowerCase()) && this.findAllowed(name) === undefined
   }
@@ -48,7 +51,7 @@ export class FunctionNames {
   }
 }
 
-/** Names, some of which are found however they are capitalized. */
+/** A table of names; some are found in any case. */
 class NameTable {
   private readonly exact = new Map<string, string>()
   private readonly anyCase = new Map<string, string>()

@@ -10,28 +10,28 @@ import { requireHarmlessTokens, type Token } from './tokens.ts'
 
 /** A query that may be run. */
 export interface JudgedQuery {
-  /** As ClickHouse formats it, without its FORMAT clause: this text is run, never the one that was sent. */
+  /** The query as ClickHouse formats it, without its FORMAT clause. This text is run, never the one that was sent. */
   text: string
-  /** Of the FORMAT clause. */
+  /** The format of the FORMAT clause. */
   format: string | undefined
 }
 
 export interface JudgeRules extends CallRules {
-  /** Statements other than SELECT that are harmless, as ClickHouse formats them, and what is run in their place. */
+  /** Harmless statements other than SELECT, as ClickHouse formats them, with the statement that is run instead. */
   statements: ReadonlyMap<string, string>
 }
 
-/** A connection, or what bounds the statements on one. */
+/** A connection, or a wrapper that limits the statements on one. */
 export type QueryRunner = Pick<ChdbSession, 'run'>
 
 const QUERY_BYTES_MAX = 256 * 1_024
 
-/** The name of the parameter that carries a query as a value. */
+/** The parameter that carries the query as a value. */
 const QUERY_PARAM = 'tally_judged_query'
 
 /**
- * Why as a parameter: chDB runs several statements in one text, even behind EXPLAIN; as a value it is only parsed.
- * Without braces there are no parameters to look into, and a long list of values need not come back.
+ * Why the query is a parameter: chDB runs several statements in one text, even behind EXPLAIN, but a value is only
+ * parsed. Without braces there are no parameters to check, so a long list of values need not come back.
  */
 const FORMAT_AND_TOKENIZE = `
   SELECT text, arrayMap(t -> (toString(t.3), substring(text, t.1 + 1, t.2 - t.1)), kept)
@@ -44,17 +44,17 @@ const FORMAT_AND_TOKENIZE = `
 
 const LINES = 'JSONCompactEachRow'
 
-/** What may come back while a query is judged: it is read in this process, which has other things to do. */
+/** The size of an answer to a step of the judgment, because this process reads it and has other things to do. */
 const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
- * Decides whether a query of an analyst may run, from ClickHouse's own understanding of it, in three steps: as a text
- * (one statement, harmless tokens), as a syntax tree (closed lists of nodes, functions and tables), and as the engine
- * resolves it.
+ * Decides whether a query of an analyst may run, from ClickHouse's own understanding of it. It takes three steps: the
+ * text (one statement, harmless tokens), the syntax tree (closed lists of nodes, functions and tables), and the query
+ * as the engine resolves it.
  *
- * @param session stands in the analysts' database with the analysts' role
- * @param limits in force while it is judged, for the engine computes constants and scalar subqueries meanwhile; nothing
- *   that the analyst chose may be among them: `limit` would cut off what there is to judge
+ * @param session is in the analysts' database, with the analysts' role
+ * @param limits in force during the judgment, because the engine computes constants and scalar subqueries in it. None
+ *   may come from the analyst: `limit` would cut off a part of what is judged
  * @throws ClickHouseException saying why not
  */
 export async function judgeQuery(
@@ -71,7 +71,7 @@ export async function judgeQuery(
 }
 
 /**
- * The first two steps of judgeQuery: what is written, before the engine resolves a name.
+ * The first two steps of judgeQuery: the query as written, before the engine resolves a name.
  *
  * @internal
  */
@@ -147,7 +147,7 @@ async function formatAndTokenize(
   }
 }
 
-/** What the engine says about the query without the frame that we put around it. */
+/** An engine's error about the query, without the parts about the statement around it. */
 function aboutTheQuery(err: unknown): unknown {
   const exception = exceptionOfEngine(err)
   if (exception === undefined) return err
@@ -168,8 +168,8 @@ const escapeParam = (text: string): string =>
     .replaceAll('\0', '\\0')
 
 /**
- * Takes the FORMAT clause off. Were these words ever something else, no harm is done: what is left is judged by itself,
- * and is all that runs.
+ * Removes the FORMAT clause. If these words were ever something else, it does no harm: the rest is judged by itself,
+ * and only the rest is run.
  */
 function splitFormat(formatted: string): JudgedQuery {
   const [, text = formatted, format] = /^(.*) FORMAT (\w+)$/s.exec(formatted) ?? []

@@ -2,19 +2,16 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import { ClickHouseException } from '../exception.ts'
 import type { CallRules } from './require-harmless-call.ts'
 
-/**
- * What EXPLAIN QUERY TREE needs to show all of a query: else it leaves out what a scalar subquery was made of, and has
- * `__getScalar` in its place.
- */
+/** Makes EXPLAIN QUERY TREE show all of a query. Otherwise it has `__getScalar` in place of a scalar subquery. */
 export const SHOWN_WHOLE: ClickHouseSettings = { enable_scalar_subquery_optimization: 0 }
 
 /** What a SELECT without FROM reads, and where a recursive CTE keeps its rows. */
 const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0-9a-f-]{36})$/
 
 /**
- * Looks at a query once more, as the engine itself has resolved it (EXPLAIN QUERY TREE): whatever a name turned out to
- * mean, only allowed functions and the analysts' views may be left. The first judgment already refused everything that
- * is refused here; this one is for what nobody has thought of.
+ * Judges a query once more, as the engine has resolved it (EXPLAIN QUERY TREE). Whatever a name turned out to mean,
+ * only allowed functions and the analysts' views may be in it. The first steps already refuse everything that is
+ * refused here. This step is for cases that nobody has thought of.
  *
  * @param lines of EXPLAIN QUERY TREE, under SHOWN_WHOLE
  * @throws ClickHouseException when something else is in it
@@ -39,7 +36,7 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
 }
 
 /**
- * Every value of a key in a line: an alias or a type may hold text that looks like one more, and then that counts too.
+ * All values of a key in a line. An alias or a type may hold text that looks like another value; that is included, too.
  */
 function valuesOf(line: string, key: string): string[] {
   const values = line.split(key).slice(1)

@@ -14,9 +14,8 @@ const COLUMNS = [
 const EXPRESSIONS = ['Literal', 'Identifier', 'Function', 'Subquery', ...COLUMNS]
 
 /**
- * Which nodes may stand in which: a closed list of what a SELECT is made of. Everything else is refused by being
- * absent: every other statement, SETTINGS (`Set`), INTO OUTFILE, and APPLY, of which EXPLAIN AST does not tell the
- * function.
+ * Which nodes may be in which other nodes: a closed list of the parts of a SELECT. Everything else is refused, because
+ * it is absent: other statements, SETTINGS (`Set`), INTO OUTFILE, and APPLY, whose function EXPLAIN AST does not show.
  */
 const CHILDREN: Readonly<Record<string, readonly string[]>> = {
   SelectWithUnionQuery: ['ExpressionList'],
@@ -64,7 +63,7 @@ const WHAT_IT_IS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Allows one SELECT over the analysts' views, made of allowed functions.
+ * Checks that a statement is one SELECT over the analysts' views, made of allowed functions.
  *
  * @throws ClickHouseException saying what is not allowed
  */
@@ -78,7 +77,7 @@ function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): voi
   if (kind === 'Function') requireHarmlessCall(node, rules)
   if (kind === 'TableIdentifier') requireTable(detail, rules.tables)
   if (kind === 'Identifier') requirePlainPath(detail)
-  // The list in a union holds queries, every other list holds expressions.
+  // The list in a union holds queries; every other list holds expressions.
   const isUnion = kind === 'SelectWithUnionQuery'
   const allowed = grammar[kind] ?? []
   for (const child of children) {
@@ -91,7 +90,7 @@ function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): voi
 const UNION: typeof CHILDREN = { ...CHILDREN, ExpressionList: QUERIES }
 
 function requireTable(name: string, tables: ReadonlySet<string>): void {
-  // A name without a dot is a CTE of the query, or a table of the analysts' database, which holds their views alone.
+  // A name without a dot is a CTE of the query, or a table in the analysts' database, which has only their views.
   if (!/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && !tables.has(name))
     throw new ClickHouseException(
       'ACCESS_DENIED',
@@ -99,7 +98,7 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
     )
 }
 
-/** A subcolumn of JSON may name its type: `a.b.:Int64`. */
+/** A subcolumn of JSON may have its type in its name: `a.b.:Int64`. */
 function requirePlainPath(name: string): void {
   if (name.includes('.:') && !/^[^:]*(?:\.:`?\w+`?)+$/.test(name)) throw refusal(`the subcolumn ${name}`)
 }

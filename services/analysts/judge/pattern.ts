@@ -3,9 +3,9 @@ import { ClickHouseException } from '../exception.ts'
 const SIZE_MAX = 4_096
 
 /**
- * Refuses patterns that take the engine long for each row: it looks at the time only between blocks of rows.
+ * Refuses patterns that take the engine long for each row, because it checks the time only between blocks of rows.
  *
- * @param written a regular expression or one of LIKE, as it is written between quotes
+ * @param written a regular expression, or a pattern of LIKE, as written between quotes
  * @throws ClickHouseException when it is too long, as written or with its counts written out
  */
 export function requireSmallPattern(written: string): void {
@@ -17,14 +17,14 @@ export function requireSmallPattern(written: string): void {
     )
 }
 
-/** Every place of a text where COLUMNS begins with a pattern; EXPLAIN AST does not show it. */
+/** The text before a pattern of COLUMNS; EXPLAIN AST does not show these patterns. */
 const COLUMNS = "COLUMNS('"
 
 /**
- * The same for the patterns of COLUMNS.
+ * Refuses patterns of COLUMNS that take the engine long for each row.
  *
  * @param text as ClickHouse formats it, so that a quote within a literal has a backslash
- * @throws ClickHouseException
+ * @throws ClickHouseException when one is too long
  */
 export function requireSmallColumnPatterns(text: string): void {
   for (let at = text.indexOf(COLUMNS); at >= 0; at = text.indexOf(COLUMNS, at + 1)) {
@@ -34,10 +34,10 @@ export function requireSmallColumnPatterns(text: string): void {
   }
 }
 
-/** How many parts a pattern has when each counted repetition is written out. */
+/** The number of elements in a pattern, with each counted repetition written out. */
 function sizeOf(pattern: string): number {
   let size = 0
-  /** Of the part before, which a count repeats. */
+  /** The size of the element before, which a count repeats. */
   let last = 0
   const outer: number[] = []
   for (const [token, open, close, count] of pattern.matchAll(PARTS)) {

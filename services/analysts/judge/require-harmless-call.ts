@@ -15,12 +15,12 @@ import type { TimeZones } from './time-zones.ts'
 export interface CallRules {
   functions: FunctionNames
   zones: TimeZones
-  /** The views, as a query may name them. */
+  /** The views, by the names that a query may use. */
   tables: ReadonlySet<string>
 }
 
 /**
- * Checks a call of a function: its name, and the arguments that mean more than their value.
+ * Checks a call of a function: its name, and the arguments that are more than a value to it.
  *
  * @throws ClickHouseException saying what is not allowed
  */
@@ -47,7 +47,7 @@ function refusedFunction(name: string, functions: FunctionNames): ClickHouseExce
     : new ClickHouseException('UNKNOWN_FUNCTION', `Function with name \`${name}\` does not exist.`)
 }
 
-/** Why: the engine takes a name for a function where one can stand, so that `arrayMap(file, […])` reads files. */
+/** Why: where a function can be an argument, the engine takes a name for one, so `arrayMap(file, […])` reads files. */
 function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): void {
   if (functions.isForbidden(detail))
     throw new ClickHouseException(
@@ -56,7 +56,7 @@ function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): vo
     )
 }
 
-/** Why: on the right of IN the engine looks for a table by a name, and calls table functions. */
+/** Why: the engine takes a name on the right of IN for a table, and calls table functions there. */
 function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): void {
   if (set?.kind === 'Identifier' && set.detail.includes('.') && !tables.has(set.detail))
     throw new ClickHouseException(
@@ -68,7 +68,7 @@ function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): v
 const NEEDLE_CHARACTERS_MAX = 256
 
 function requireNeedle(args: readonly SyntaxNode[], name: string): void {
-  // What splitByString looks for comes first; of locate either order is possible, by a setting.
+  // splitByString has the text it searches for first; locate can have it first or second, by a setting.
   const needles = name === 'locate' ? args.slice(0, 2) : [args[name === 'splitByString' ? 0 : 1]]
   const isShort = needles.some((needle) => {
     const text = needle === undefined ? undefined : findText(needle)
@@ -81,12 +81,12 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
     )
 }
 
-/** A list of more is no list that somebody wrote out. */
+/** A longer list was not written by hand. */
 const LIST_CHARACTERS_MAX = 4_096
-/** What a token of a property is made with. */
+/** The functions that make a token of a property. */
 const HASHING = /^(?:SHA256|substring|lower|hex|unhex|toFixedString|negate|_CAST|CAST)$/i
 
-/** Either what is looked for stays the same for all rows, or what it is looked for in is a short list. */
+/** Checks that the value searched for is the same for all rows, or that the list is a short literal. */
 function requireWrittenOut([list, value]: readonly SyntaxNode[], name: string): void {
   const isShortList = list?.kind === 'Literal' && list.detail.length <= LIST_CHARACTERS_MAX
   if (isShortList || (value !== undefined && isWrittenOut(value))) return
@@ -107,10 +107,7 @@ function requirePattern(arg: SyntaxNode | undefined, name: string): void {
   requireSmallPattern(literal.detail.slice(1, -1))
 }
 
-/**
- * Why only text that is written out: the engine computes constants before it looks at them, so anything else could be
- * any text in the end.
- */
+/** Why only literals: the engine computes constants before it checks them, so anything else could become any text. */
 function requireText(arg: SyntaxNode | undefined, what: string): string {
   const text = arg === undefined ? undefined : findText(arg)
   if (text !== undefined) return text

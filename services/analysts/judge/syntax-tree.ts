@@ -4,20 +4,20 @@ import { ClickHouseException } from '../exception.ts'
 export interface SyntaxNode {
   /** For example `Function` or `TableIdentifier`. */
   kind: string
-  /** What the node names or holds: a function's name, a table's, a literal. Empty when it has nothing to say. */
+  /** What the node names or holds: a function, a table, or a literal. Empty when there is nothing. */
   detail: string
   children: SyntaxNode[]
 }
 
-/** Deeper than any query that a person wrote; the walk below is recursive. */
+/** Deeper than any query that a person wrote. There is a limit, because the walk below is recursive. */
 const DEPTH_MAX = 1_000
 const CHILDREN_CHARACTERS_MAX = 30
 
 /**
  * Reads the lines of EXPLAIN AST: one node each, indented by its depth, with the number of its children. Both must
- * agree, line by line; what we cannot read to the last character is refused.
+ * agree in every line. A line that is not understood to its last character is refused.
  *
- * @throws ClickHouseException when a line is not what we know
+ * @throws ClickHouseException when a line has an unknown form
  */
 export function parseSyntaxTree(lines: readonly string[]): SyntaxNode {
   let next = 0
@@ -35,7 +35,7 @@ export function parseSyntaxTree(lines: readonly string[]): SyntaxNode {
   return root
 }
 
-/** Takes the alias off. A literal is read to its closing quote, because what it holds can look like an alias. */
+/** Removes the alias. A literal is read to its closing quote, because its text can look like an alias. */
 function detailOf(kind: string, text: string): string {
   if (kind === 'Literal' && text.startsWith("'")) {
     const [literal] = /^'(?:[^'\\]|\\.)*'/s.exec(text) ?? []

@@ -17,11 +17,11 @@ const TYPES = new Set(
 )
 
 /**
- * Checks what EXPLAIN AST would blur: it writes names as they are, so that one with a line break in it could pass for
- * other nodes, and puts values in the place of parameters, so that one of the type Identifier could be any name.
+ * Checks what EXPLAIN AST would hide. It writes names unchanged, so a name with a line break could look like other
+ * nodes. It also replaces parameters by their values, so one of the type Identifier could be any name.
  *
  * @param tokens of the text as ClickHouse formats it, without whitespace; all of them when there is a brace among them
- * @param params what the request gave: none may be left over from an earlier one
+ * @param params of this request, which must have a value for each parameter: none may be left over from an earlier one
  * @throws ClickHouseException saying what is not allowed
  */
 export function requireHarmlessTokens(

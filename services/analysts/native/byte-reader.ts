@@ -1,4 +1,4 @@
-/** Walks over bytes; every step is checked against their end. */
+/** Moves over bytes, and checks each step against their end. */
 export class ByteReader {
   readonly bytes: Buffer
   offset = 0
@@ -17,7 +17,7 @@ export class ByteReader {
     this.offset += count
   }
 
-  /** A number of 64 bits; ours are counts of what lies in memory. */
+  /** A number of 64 bits; here always a count of what is in memory. */
   uint64(): number {
     this.skip(8)
     return Number(this.bytes.readBigUInt64LE(this.offset - 8))

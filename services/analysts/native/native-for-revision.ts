@@ -1,20 +1,20 @@
 import { ByteReader } from './byte-reader.ts'
 import { skipColumn } from './skip-column.ts'
 
-/** From this revision on, each column says whether it is written in a way of its own. */
+/** From this revision on, each column has a flag for a custom serialization. */
 const REVISION_WITH_CUSTOM_SERIALIZATION = 54_454
 
-/** `is_overflows` is field 1 and false, `bucket_num` is field 2 and -1, 0 ends the list. */
+/** Field 1, `is_overflows`, is false; field 2, `bucket_num`, is -1; 0 ends the list. */
 const BLOCK_INFO = Buffer.from([1, 0, 2, 255, 255, 255, 255, 0])
 const NOT_CUSTOM = Buffer.from([0])
 
 /**
- * Rewrites blocks in the format Native, which chDB writes as into a file (revision 0), to what a client of ClickHouse's
- * protocol reads: each block has a head, and each column a flag. Grafana and other clients that build on ClickHouse's
- * Go driver know no other form.
+ * Rewrites blocks in the format Native for a client of ClickHouse's protocol. chDB writes them as for a file (revision
+ * 0); such a client expects a head for each block and a flag for each column. Grafana and other clients built on
+ * ClickHouse's Go driver know only that form.
  *
  * @param revision what the client asked for as client_protocol_version
- * @throws ClickHouseException when a type is in it that is written in several ways
+ * @throws ClickHouseException for a type that can be written in several ways
  */
 export function nativeForRevision(bytes: Uint8Array, revision: number): Uint8Array {
   if (revision === 0) return bytes

@@ -34,9 +34,9 @@ const BYTES: Readonly<Record<string, number>> = {
 }
 
 /**
- * Passes over the values of a column in the format Native.
+ * Skips the values of a column in the format Native.
  *
- * @throws ClickHouseException when it does not know how the type is written
+ * @throws ClickHouseException when the form of the type is not known
  */
 export function skipColumn(reader: ByteReader, type: string, rows: number): void {
   if (rows === 0) return
@@ -44,7 +44,7 @@ export function skipColumn(reader: ByteReader, type: string, rows: number): void
   skipValues(reader, type, rows)
 }
 
-/** What a column begins with: the version of each dictionary in it. */
+/** Skips what a column begins with: the version of each dictionary in it. */
 function skipPrefix(reader: ByteReader, type: string): void {
   const { name, args } = parseType(type)
   if (name === 'LowCardinality') reader.skip(8)
@@ -98,7 +98,7 @@ function bytesOf(name: string, first: string): number | undefined {
   return precision <= 9 ? 4 : precision <= 18 ? 8 : precision <= 38 ? 16 : 32
 }
 
-/** Where each array ends; the last offset is the number of all their elements. */
+/** Skips the ends of arrays; the last one is the number of elements in all of them. */
 function skipOffsets(reader: ByteReader, rows: number): number {
   reader.skip(8 * (rows - 1))
   return reader.uint64()

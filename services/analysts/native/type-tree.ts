@@ -1,11 +1,11 @@
-/** A data type, taken apart: `Map(String, Array(UInt8))` has the arguments `String` and `Array(UInt8)`. */
+/** A parsed data type: `Map(String, Array(UInt8))` has the arguments `String` and `Array(UInt8)`. */
 export interface TypeTree {
   name: string
-  /** Each as its text; an element of a tuple without its name. */
+  /** The text of each argument; an element of a tuple is without its name. */
   args: string[]
 }
 
-/** Takes the text of a type apart, as the engine writes it. */
+/** Parses the text of a type, as the engine writes it. */
 export function parseType(text: string): TypeTree {
   const open = text.indexOf('(')
   if (open < 0) return { name: text.trim(), args: [] }
