@@ -11,13 +11,16 @@ import type { Start } from './start.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
-/** ClickHouse takes a URL of this length, and clients put parameters there. */
+/** ClickHouse takes URLs of this length, and clients put parameters there. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
-/** Few, because each may have so much in memory before it has shown a password. One address has half of them. */
+/**
+ * Few, because each may have a header of that size in memory before its password is checked. One address may have half
+ * of them.
+ */
 const CONNECTIONS_MAX = 128
 
 /**
- * Starts the port where analysts query the embedded ClickHouse; a ClickHouse server has a port of its own.
+ * Opens the port where analysts query the embedded ClickHouse. A ClickHouse server has a port of its own.
  *
  * @returns the port, or undefined when ClickHouse is a server
  * @throws StartupError when the port is taken

@@ -4,12 +4,12 @@ import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { readStandaloneConfig } from './config.ts'
 
-/** `npm run config`: prints the settings that this environment gives, secrets hidden, and every problem they have. */
+/** `npm run config`: prints the settings of this environment, with secrets hidden, and every problem in them. */
 function main(): void {
   const help = takeNoOptions(
     process.argv.slice(2),
     'npm run config',
-    'Prints the settings that this environment gives, secrets hidden; a star marks those that differ from their default. A Tally that runs may have been started with others.',
+    'Prints the settings of this environment, with secrets hidden; a star marks those that differ from their default. A running Tally may have been started with other settings.',
   )
   if (help !== undefined) {
     process.stdout.write(`${help}\n`)

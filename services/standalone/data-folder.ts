@@ -6,23 +6,23 @@ import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { startOf } from '../../shared/lifecycle/process-start.ts'
 
-/** A data folder that only we use, until it is closed. */
+/** A data folder that only this process uses, until it is closed. */
 export interface DataFolder extends Closeable {
   /** Absolute. */
   path: string
-  /** A file or folder in it. */
+  /** The path of a file or folder in it. */
   join: (...names: string[]) => string
 }
 
-/** A process that was killed may take a moment to be gone: a restart should not fail for that. */
+/** A killed process may need a moment to end. A restart should not fail because of that. */
 const DYING_MS = 3_000
 const AGAIN_MS = 50
 
-/** Others may pass through (PostgreSQL's server runs as another user when we are root), but not look around. */
+/** Others may pass through (when we are root, PostgreSQL's server runs as another user), but not list it. */
 const MODE = 0o711
 
 /**
- * Makes the data folder if it is missing, and takes it for this process: embedded engines bear only one.
+ * Makes the data folder if it is missing, and locks it for this process: embedded engines allow only one.
  *
  * @throws StartupError when another process has it, or when it cannot be made or written
  */
@@ -41,7 +41,9 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
   return { name: 'data folder', path: absolute, join, close: () => rm(lock, { force: true }) }
 }
 
-/** The lock is a file that names its process and when that started: a number alone may have been given out again. */
+/**
+ * The lock is a file with its process's number and start time: a number alone may have been given to another process.
+ */
 async function takeLock(lock: string, folder: string): Promise<void> {
   const deadline = performance.now() + DYING_MS
   const mine = `${lock}.${process.pid}`
@@ -49,7 +51,7 @@ async function takeLock(lock: string, folder: string): Promise<void> {
   try {
     for (;;) {
       try {
-        await link(mine, lock) // fails when the lock exists, in one step
+        await link(mine, lock) // fails if the lock exists, in one step
         return
       } catch (err) {
         if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
@@ -69,9 +71,9 @@ async function takeLock(lock: string, folder: string): Promise<void> {
 async function writeOwner(file: string, folder: string): Promise<void> {
   const owner = `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`
   try {
-    await writeFile(file, owner, { flush: true }) // not even a power cut leaves a lock that names nobody
+    await writeFile(file, owner, { flush: true }) // flushed, so that not even a power cut leaves a lock without its process
   } catch (err) {
-    if (isDiskFull(err)) throw err // another folder is not what is needed
+    if (isDiskFull(err)) throw err // another folder would not help
     const code = err instanceof Error && 'code' in err ? String(err.code) : ''
     const why = ['EACCES', 'EPERM', 'EROFS'].includes(code) ? ' by this user' : `: ${String(err)}`
     throw new StartupError(`the data folder ${folder} cannot be written${why}: set DATA_DIR to another`, {
@@ -80,13 +82,16 @@ async function writeOwner(file: string, folder: string): Promise<void> {
   }
 }
 
-/** @returns the process that holds the lock, or undefined when nobody did */
+/**
+ * Removes the lock of a process that has ended.
+ * @returns the process that holds the lock, or undefined when nobody did
+ */
 async function removeStaleLock(lock: string): Promise<string | undefined> {
   const text = await readFile(lock, 'utf8').catch((err: unknown) => {
     if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
     throw new StartupError(`the lock of the data folder cannot be read: ${String(err)}`)
   })
-  if (text === undefined) return undefined // it was given back meanwhile
+  if (text === undefined) return undefined // its process has removed it in the meantime
   const [pid = '', ...start] = text.trim().split(' ')
   const runningSince = await startOf(Number(pid))
   if (runningSince !== undefined && runningSince === start.join(' ')) return pid
@@ -98,7 +103,7 @@ async function removeStaleLock(lock: string): Promise<string | undefined> {
   )
   if (!moved) return undefined
   const taken = await readFile(stale, 'utf8')
-  if (taken !== text) await link(stale, lock).catch(() => undefined) // it was a new one: put it back
+  if (taken !== text) await link(stale, lock).catch(() => undefined) // this was a new lock: put it back
   await rm(stale, { force: true })
   return undefined
 }

@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http'
 
-/** Reports, corrections and seed data go to the gateway, everything else to the API: two services behind one port. */
+/**
+ * Sends reports, corrections and seeds to the gateway, and everything else to the API: two services behind one port.
+ */
 export function dispatch(gateway: RequestListener, api: RequestListener): RequestListener {
   return (req, res) => {
     const handle = isForGateway(req.method, req.url) ? gateway : api
@@ -9,7 +11,7 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
 }
 
 /**
- * Whether a request is the gateway's; what stands in front of separate services must send it there.
+ * Whether a request is for the gateway. A proxy in front of separate services must decide the same.
  *
  * @internal
  */

@@ -14,28 +14,28 @@ import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-p
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 
-/** Beside the rollups', and idle but for npm run rebuild. */
+/** A second connection beside the rollups' own; only npm run rebuild uses it. */
 const REBUILD_CONNECTIONS = 1
 
-/** Both databases, open and migrated, and the topics of the event log made where it is on Kafka. */
+/** Both databases, opened and migrated. If the event log is on Kafka, its topics exist. */
 export interface Engines {
-  /** For the role the services run as. */
+  /** For the role that the services have. */
   databaseUrl: string
   clickhouse: OpenedClickHouse
-  /** Connections of the loader's own. */
+  /** The loader's own connections. */
   loaderClickhouse: OpenedClickHouse
-  /** Those of rollups, whose statements may take longer; a server would not be waited for otherwise. */
+  /** The rollups' own connections, because their statements may take longer than others are allowed to. */
   rollupClickhouse: OpenedClickHouse
-  /** No other process uses the databases: they are our own. */
+  /** Whether no other process uses the databases, because both are embedded. */
   alone: boolean
 }
 
-/** One table may be filled from another. */
+/** Long, because one table may be filled from another. */
 const MIGRATION_TIMEOUT_S = 86_400
 
 /**
- * Opens the databases, embedded where no server is set, and migrates them. What is opened is added to `opened` at once,
- * so that it is closed when a later step fails.
+ * Opens the databases, embedded where no server is set, and migrates them. Whatever is opened is added to `opened` at
+ * once, so that it is closed when a later step fails.
  *
  * @throws StartupError when a server is out of reach
  */
@@ -89,7 +89,9 @@ export async function openEngines(
   return { databaseUrl: urls.url, clickhouse, loaderClickhouse, rollupClickhouse, alone: own }
 }
 
-/** Enters in PostgreSQL which event log and which ClickHouse belong to it, or finds that these do not. */
+/**
+ * Records in PostgreSQL which event log and which ClickHouse belong to it, or checks that these are the recorded ones.
+ */
 async function enterPlaces(
   { postgres, eventLog }: StandaloneConfig,
   url: string,

@@ -5,7 +5,7 @@ import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { makeCompany } from '../../shared/postgres/make-company.ts'
 
-/** A company that a new installation starts with, and the file its key is written to. */
+/** A company of a new installation, and the file with its key. */
 export interface FirstCompany {
   name: string
   mode: Mode
@@ -13,8 +13,8 @@ export interface FirstCompany {
 }
 
 /**
- * Makes the companies of a new installation, each with a key that may do everything. The key is in its file before it
- * becomes valid: after a crash in between there is a file with a key that nobody knows, and the next start writes
+ * Makes the companies of a new installation, each with a key that may do everything. The key is written to its file
+ * before it becomes valid. After a crash in between, the file has a key that is not valid, and the next start writes
  * another. Companies that exist are left alone.
  */
 export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCompany[]): Promise<void> {

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig(read)
   read.done()
   const log = createLogger(config.logLevel)
-  // From the start, so that Ctrl-C while it starts is an orderly end too.
+  // From the start, so that Ctrl-C during the start also ends it in order.
   const stopped = stopSignal(log, STOP_MS)
   const onUnexpectedExit = (reason: string) => {
     log.fatal(reason)

@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig(read)
   read.done()
   const log = createLogger(config.logLevel)
-  expectLostOutput() // the databases are closed in order, whoever reads of it
+  expectLostOutput() // the databases are closed in order even when nobody reads the output
   const opened: Closeable[] = []
   try {
     const folder = await openDataFolder(config.dataDir)

@@ -11,7 +11,7 @@ import type { EventFlow } from './open-event-flow.ts'
 import type { Pools } from './open-pools.ts'
 import type { Start } from './start.ts'
 
-/** Opens what requests ask, and what deletes the usage of namespaces that were given up. */
+/** Opens the services that answer requests, and the work that deletes the usage of retired namespaces. */
 export async function openParts(start: Start, pools: Pools, flow: EventFlow): Promise<Parts> {
   const { config, engines, opened, metrics, log } = start
   const pool = pools.api
@@ -37,7 +37,7 @@ export async function openParts(start: Start, pools: Pools, flow: EventFlow): Pr
   }
 }
 
-/** Whether the loader gets on, and the databases answer. */
+/** Reports whether the loader makes progress, and the databases answer. */
 function probesOf(
   { config, engines, log }: Start,
   { api: pool }: Pools,

@@ -11,10 +11,10 @@ import { REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { ROLLUP_CONNECTIONS } from '../rollup/open-rollup.ts'
 import type { Start } from './start.ts'
 
-/** Connections to PostgreSQL: each part of Tally has its own, so that none keeps another waiting. */
+/** Connections to PostgreSQL. Each part of Tally has its own, so that none waits for another. */
 export interface Pools {
   api: Pool
-  /** For reports alone. */
+  /** Only for reports. */
   gateway: Pool
   eventLog: Pool
   refill: Pool

@@ -6,20 +6,20 @@ import { makeAdminApp, makeCommandsApp, makeTallyApp, type Parts } from './apps.
 import { portsOf } from './ports.ts'
 import type { Start } from './start.ts'
 
-/** Where Tally listens. */
+/** The addresses on which Tally listens. */
 export interface OpenPorts {
   port: number
-  /** Host and port as they stand in a URL, for clients on this machine. */
+  /** Host and port as in a URL, for clients on this machine. */
   address: string
-  /** The same of the port for probes and metrics. */
+  /** Host and port of probes and metrics, as in a URL. */
   adminAddress: string
-  /** Where analysts query the embedded ClickHouse; a server has a port of its own. */
+  /** The port where analysts query the embedded ClickHouse; undefined when ClickHouse is a server. */
   analystPort: number | undefined
 }
 
 /**
- * Opens the socket of commands and the ports, that of the API last: whoever connects to it finds everything there.
- * Until then Tally is not ready.
+ * Opens the commands' socket and the ports. The API's port is the last, so that everything is there once a client can
+ * connect to it. Until then Tally is not ready.
  *
  * @throws StartupError when a port is taken
  */
@@ -30,7 +30,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
-  // First of all: their socket waits for their answers when it closes.
+  // First of all, because the socket of commands waits for their answers when it closes.
   opened.push({
     name: 'commands',
     close() {

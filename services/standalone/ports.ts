@@ -2,10 +2,10 @@ import { StartupError } from '../../shared/errors/startup-error.ts'
 import { type HttpServer, type HttpServerOptions, listen } from '../../shared/http/http-server.ts'
 import type { StandaloneConfig } from './config.ts'
 
-/** Where a server listens, and the settings that say so. */
+/** Host and port of a server, and the settings that decide them. */
 type Port = Pick<HttpServerOptions, 'name' | 'host' | 'port' | 'portSetting' | 'hostSetting'>
 
-/** The ports of Tally; that of analysts is only opened with the embedded ClickHouse. */
+/** The ports of Tally; the analysts' port is only opened with the embedded ClickHouse. */
 export const portsOf = (config: StandaloneConfig) =>
   ({
     api: {
@@ -31,7 +31,7 @@ export const portsOf = (config: StandaloneConfig) =>
   }) satisfies Record<string, Port>
 
 /**
- * Looks whether all ports can be had before anything is made: they are opened for a moment, all at the same time.
+ * Checks that all ports are free before anything is made: it opens all of them at the same time, and closes them.
  *
  * @throws StartupError naming every port that cannot be had
  */

@@ -1,22 +1,23 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { DiskSpace } from '../../shared/lifecycle/disk-space.ts'
 
-/** What waits until the disk of DATA_DIR has room again. */
+/** Refuses work until the disk of DATA_DIR has room again. */
 export interface RequiredRoom {
   /** @throws DomainError suspended while no usage is taken */
   forUsage: () => void
   /** @throws DomainError suspended while nothing is written */
   forWrites: () => void
-  /** Whether usage that was taken is loaded. */
+  /** Whether there is room to load usage that was taken. */
   forLoading: () => boolean
 }
 
 /**
- * What is refused as room gets scarce. Usage first: most of what is written is usage, and it is sent again. Grants,
- * accounts and the like are small, and go on until there is next to no room; reads go on for as long as the engines do.
+ * What is refused as room gets scarce. Usage is the first: it is most of what is written, and its senders try again.
+ * Grants, accounts and the like are small, and are written until there is almost no room. Reads go on for as long as
+ * the engines work.
  *
- * @param disk undefined where both databases are servers: their disks are not ours to see
- * @param holdsLog whether PostgreSQL is on that disk; the embedded ClickHouse alone only keeps the loader waiting
+ * @param disk undefined when both databases are servers, whose disks we cannot see
+ * @param holdsLog whether PostgreSQL is on that disk; if only the embedded ClickHouse is, only the loader has to wait
  */
 export const requireRoom = (disk: DiskSpace | undefined, holdsLog: boolean): RequiredRoom => ({
   forUsage() {

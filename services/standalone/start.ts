@@ -5,12 +5,12 @@ import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import type { Engines } from './engines.ts'
 
-/** What each step of the start is given. */
+/** What each step of the start gets. */
 export interface Start {
   config: StandaloneConfig
   folder: DataFolder
   engines: Engines
-  /** What is open; a step enters what it opens at once, so that it is closed when a later one fails. */
+  /** What is open. A step adds what it opens at once, so that it is closed when a later step fails. */
   opened: Closeable[]
   metrics: Metrics
   log: Logger

@@ -17,21 +17,21 @@ import { type OpenPorts, openPorts } from './open-ports.ts'
 import { requirePorts } from './ports.ts'
 import type { Start } from './start.ts'
 
-/** Tally, serving. */
+/** A Tally that serves. */
 export interface Tally extends Closeable, OpenPorts {
   dataFolder: string
-  /** The companies of a new installation, as far as the files of their keys are there. */
+  /** The companies of a new installation whose key files exist. */
   firstCompanies: FirstCompany[]
-  /** Those of them whose files are gone. */
+  /** The companies whose key files are gone. */
   missingKeys: FirstCompany[]
 }
 
 /**
- * Starts everything in one process, on embedded engines where no server is set. When a step fails, what was opened
- * before it is closed.
+ * Starts everything in one process, on embedded engines where no server is set. When a step fails, everything opened
+ * before is closed.
  *
- * @param onUnexpectedExit called when an engine of ours ends by itself
- * @throws StartupError in one line when something outside is in the way
+ * @param onUnexpectedExit called when an embedded engine ends by itself
+ * @throws StartupError in one line when something outside Tally prevents the start
  */
 export async function startTally(
   config: StandaloneConfig,
