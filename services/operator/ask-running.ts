@@ -7,8 +7,7 @@ import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
 import type { CommandOutput } from './commands-app.ts'
 
 /**
- * Has a command run by the Tally that is running in a data folder: an embedded engine cannot be opened by two
- * processes.
+ * Sends a command to the Tally that is running in a data folder, because two processes cannot open an embedded engine.
  *
  * @returns the command's exit code
  * @throws StartupError when no Tally answers
@@ -34,7 +33,7 @@ async function send(dataFolder: string, target: string, body: object): Promise<I
   try {
     const socket = await shortPathOf(path.join(dataFolder, COMMAND_SOCKET))
     const headers = { 'Content-Type': 'application/json' }
-    // Why not fetch: it knows no sockets, and gives up on an answer, or a pause in one, of more than five minutes; an
+    // Why not fetch: it cannot use sockets, and gives up on an answer, or a pause in one, of more than five minutes. An
     // audit may be silent longer.
     return await new Promise<IncomingMessage>((resolve, reject) => {
       request({ socketPath: socket.path, path: target, method: 'POST', headers, agent: false })
@@ -57,7 +56,7 @@ function whyNotAsked(err: unknown, dataFolder: string): string {
   return `the Tally in ${dataFolder} cannot be asked: ${String(err)}`
 }
 
-/** The lines of an answer, as they come; a connection that breaks ends them. */
+/** The lines of an answer as they arrive; they end when the connection breaks. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandOutput> {
   response.setEncoding('utf8')
   let rest = ''

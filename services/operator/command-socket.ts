@@ -3,13 +3,13 @@ import { access, open } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 
-/** Where in the data folder a running Tally takes commands: in a folder that only its user may enter. */
+/** The path in the data folder where a running Tally takes commands; only its user may enter that folder. */
 export const COMMAND_SOCKET = path.join('operator', 'socket')
 
-/** So many bytes of a path fit into the address of a socket (`sun_path`, without the NUL at its end). */
+/** The most bytes of a path in the address of a socket (`sun_path`, without the NUL at its end). */
 const PATH_BYTES_MAX = 107
 
-/** A path of a socket that is short enough, until it is released. */
+/** A path to a socket that is short enough, until it is released. */
 export interface SocketPath {
   path: string
   release(): Promise<void>
@@ -18,16 +18,16 @@ export interface SocketPath {
 interface Surroundings {
   /** The working directory. */
   cwd?: string
-  /** Where the system shows what this process has open, by number. */
+  /** The folder in which the system shows this process's open files, by number. */
   openFiles?: string
 }
 
 /**
- * Finds a way to a socket that is short enough to listen on and to connect to: its path, or that from the working
- * directory, or one through the folder it lies in, which is held open for that.
+ * Finds a path to a socket that is short enough to listen on and to connect to: its own path, one relative to the
+ * working directory, or one through the socket's folder, which is kept open for that.
  *
- * @param socket an absolute path; the folder it lies in exists
- * @throws StartupError when there is no such way
+ * @param socket an absolute path; its folder exists
+ * @throws StartupError when there is no such path
  */
 export async function shortPathOf(
   socket: string,

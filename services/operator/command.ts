@@ -7,69 +7,69 @@ import type { RedisConfig } from '../../shared/redis/config.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
-/** Where usage is. */
+/** The engines that hold usage. */
 export interface UsageEngines {
   clickhouse: ClickHouse
   log: EventLog
-  /** No event accepted before this can still turn up. */
+  /** No event accepted before this can still appear. */
   listedUpTo: () => Promise<Micros>
 }
 
-/** How an installation is set up, as far as one process knows. */
+/** How an installation is set up, as far as this process knows. */
 export interface Installation {
   eventLog: Pick<EventLogConfig, 'kafka' | 'partitions'>
   redis: RedisConfig
-  /** Where embedded engines have their data; undefined when there are none. */
+  /** The folder with the data of embedded engines; undefined when there are none. */
   dataFolder: string | undefined
-  /** Of servers, by the setting that holds them; undefined where an engine is embedded. */
+  /** URLs of servers, by the setting that has them; undefined where an engine is embedded. */
   urls: Readonly<Record<string, string | undefined>>
-  /** The addresses it listens on, by the setting that holds them; undefined when other processes listen. */
+  /** The addresses it listens on, by the setting that has them; undefined when other processes listen. */
   hosts: Readonly<Record<string, string>> | undefined
 }
 
-/** What commands work with. */
+/** What commands need. */
 export interface CommandDeps {
   pool: Pool
-  /** Asked for by commands that need them: a key must be revoked while ClickHouse or Kafka is away, too. */
+  /** Opened only by commands that need it, because a key must be revocable while ClickHouse or Kafka is away. */
   openUsage: () => Promise<UsageEngines>
   /**
-   * This and the next open one engine each, for who wants to know which is away.
+   * Opens only ClickHouse; openUsage opens all engines of usage. The doctor needs to know which one is away.
    *
    * @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S
    */
   openClickHouse: (queryTimeoutS?: number) => Promise<ClickHouse>
   openEventLog: () => Promise<EventLog>
   installation: Installation
-  /** Tells the processes that serve what to forget. */
+  /** Tells the serving processes what to remove from their caches. */
   purges: Pick<Purges, 'purge'>
 }
 
-/** What a command runs in: where its lines go, and until when it is wanted. */
+/** How a command writes its lines, and when it must stop. */
 export interface CommandContext {
   /** Writes a line of the result. */
   print: (line: string) => void
-  /** Writes a line about how far the work has come. */
+  /** Writes a line about its progress. */
   showProgress: (line: string) => void
   log: Logger
-  /** Aborted when nobody waits for the result any more, or the process is to end. */
+  /** Aborted when nobody waits for the result any more, or the process is about to end. */
   signal: AbortSignal
 }
 
 /**
- * A maintenance command. It runs where the engines are open, which may be another process than the one it was typed in.
+ * A maintenance command. It runs in the process that has the engines open, which may not be the one it was typed in.
  */
 export interface Command {
   name: string
   /** What it does, in one line. */
   about: string
-  /** How it is called, one form a line. */
+  /** The forms in which it is called, one a line. */
   usage: readonly string[]
-  /** What one should know before. */
+  /** Further lines of its help. */
   notes?: readonly string[]
   /**
    * @param args the words after the command's name
    * @returns the exit code
-   * @throws UsageError when the words make no sense
+   * @throws UsageError when the words are not valid
    */
   run(args: readonly string[], deps: CommandDeps, context: CommandContext): Promise<number>
 }

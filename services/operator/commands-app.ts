@@ -10,16 +10,16 @@ import { runCommand } from './run-command.ts'
 export interface CommandsOptions {
   deps: CommandDeps
   log: Logger
-  /** Aborted when the process is to end; commands end with it. */
+  /** Aborted when the process is about to end; commands end with it. */
   stopping: AbortSignal
 }
 
-/** One line of the answer to a command: something printed, how far it has come, or at last the exit code. */
+/** One line of the answer to a command: a printed line, its progress, or finally the exit code. */
 export type CommandOutput = { out: string } | { progress: string } | { exit: number }
 
 const BODY_BYTES_MAX = 64 * 1_024
 
-/** The HTTP service of the commands of operators. It asks nobody who they are: see open-command-socket.ts. */
+/** The HTTP service of operators' commands. It has no authentication: see open-command-socket.ts. */
 export function commandsApp({ deps, log, stopping }: CommandsOptions): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -31,7 +31,7 @@ export function commandsApp({ deps, log, stopping }: CommandsOptions): Express {
       const { args } = (req.body ?? {}) as { args?: unknown }
       if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
         throw new HttpError(400, 'args: must be a list of text')
-      // At once: a caller cannot tell a command that takes long from a Tally that does not answer.
+      // At once: otherwise a slow command looks like a Tally that does not answer.
       res.type('application/x-ndjson').flushHeaders()
       const exit = await runCommand(req.params.name, args, deps, log, {
         print: (line) => {

@@ -6,7 +6,7 @@ import { LOG_LEVELS } from '../../shared/logging/logger.ts'
 import { readPostgresConfig } from '../../shared/postgres/core/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
-/** Settings of maintenance commands: where the databases are, or else where the running Tally is. */
+/** Settings of maintenance commands: the databases, or else the folder of the running Tally. */
 export function readOperatorConfig(read: EnvReader) {
   const { server, statementTimeoutMs } = readPostgresConfig(read)
   const clickhouse = readClickHouseConfig(read)

@@ -3,7 +3,7 @@ import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { type Company, companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 
-/** @throws DomainError not_found */
+/** @throws DomainError not_found when there is no such company */
 export async function companyNamed(pool: Pool, name: string): Promise<Company> {
   const company = await companyRepository(pool).findByName(name)
   if (company === undefined) throw new DomainError('not_found', `there is no company ${JSON.stringify(name)}`)

@@ -1,21 +1,21 @@
 import { npmHint } from '../../shared/errors/usage-error.ts'
 import type { Command } from './command.ts'
 
-/** What `npm run COMMAND -- --help` prints. */
+/** The lines that `npm run COMMAND -- --help` prints. */
 export const helpOf = ({ name, about, usage, notes = [] }: Command): string[] => [
   `npm run ${name}: ${about}`,
   '',
   ...usage.map((form, index) => `${index === 0 ? 'usage:' : '      '} npm run ${form}`),
   '',
   ...notes,
-  'Exit codes: 0 done and well, 1 not done or not well, 2 the words make no sense.',
+  'Exit codes: 0 done and well, 1 not done or not well, 2 the arguments are not valid.',
 ]
 
 /** Whether help was asked for. */
 export const wantsHelp = (args: readonly string[]): boolean =>
   args.some((arg) => arg === '--help' || arg === '-h')
 
-/** What to say after a complaint about the words of a command: that npm may have kept options, where there are any. */
+/** The hint after an error in the arguments: if the command has options, npm may have kept them. */
 export function adviceOn({ name, usage }: Command, args: readonly string[]): string {
   const [action = ''] = args
   const form = usage.find(

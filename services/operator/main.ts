@@ -8,12 +8,12 @@ import { readOperatorConfig } from './config.ts'
 import { helpOf, wantsHelp } from './help-of.ts'
 import { runOnServers } from './run-on-servers.ts'
 
-/** How long a command may take to end once it was asked to. */
+/** How long a command may take to end after it was asked to. */
 const STOP_MS = 5_000
 
 /**
- * `node main.js COMMAND ARGS`: runs a maintenance command, here when the databases are servers, else in the running
- * Tally.
+ * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers it runs here, else in the
+ * running Tally.
  */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
       : await runOnServers(servers, name, args, log, { ...context, signal: interruptSignal(log) })
 }
 
-/** Aborted by Ctrl-C. The running Tally needs none: it sees that we are gone. */
+/** Aborted by Ctrl-C. The running Tally needs no signal: it sees that the connection is closed. */
 function interruptSignal(log: Logger): AbortSignal {
   const stop = new AbortController()
   void stopSignal(log, STOP_MS).then(() => {

@@ -6,19 +6,19 @@ import { listenOnSocket } from '../../shared/http/http-server.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
 
-/** How long answers under way may take when it closes; commands end before that. */
+/** How long running answers may take when it closes; commands end before that. */
 const CLOSE_MS = 4_000
 
-/** What commands needed before they went over a socket; left behind it would be a secret that nobody looks after. */
+/** Files of earlier versions, from before the socket. One left behind would be a secret that nobody looks after. */
 const BEFORE = ['admin-token', 'admin-address']
 
 /**
- * Takes commands over a Unix socket in the data folder, until it is closed. Who may connect is left to the file system:
- * the folder of the socket can be entered by our user alone, so no secret is sent, and nobody else can listen in our
- * place. A socket that is there already is one of a Tally that was killed: the data folder's lock is ours.
+ * Takes commands over a Unix socket in the data folder, until it is closed. The file system decides who may connect:
+ * only our user can enter the socket's folder. So no secret is sent, and nobody else can listen there. A socket that
+ * already exists is from a Tally that was killed, because this process has the data folder's lock.
  *
  * @param dataFolder its absolute path; it is locked
- * @throws StartupError when it cannot be made, or only with a path that is too long
+ * @throws StartupError when the socket cannot be made, or its path would be too long
  */
 export async function openCommandSocket(handler: RequestListener, dataFolder: string): Promise<Closeable> {
   for (const name of BEFORE) await rm(path.join(dataFolder, name), { force: true })
@@ -39,7 +39,7 @@ export async function openCommandSocket(handler: RequestListener, dataFolder: st
     return {
       name: 'socket for commands',
       async close() {
-        await server.close() // which removes the socket
+        await server.close() // this removes the socket
         await short.release()
       },
     }
@@ -49,7 +49,7 @@ export async function openCommandSocket(handler: RequestListener, dataFolder: st
   }
 }
 
-/** @throws StartupError when it is something else already, or another user's */
+/** @throws StartupError when the path exists and is no folder of this user */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const found = await lstat(folder)

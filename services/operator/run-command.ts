@@ -11,9 +11,9 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 /**
- * Runs a command where the engines are open. Whatever it prints may be shown in a terminal, whoever it comes from.
+ * Runs a command in the process that has the engines open. Everything that it prints is made safe for a terminal.
  *
- * @returns the exit code: 0 well, 1 not well, 2 the words made no sense
+ * @returns the exit code: 0 well, 1 not well, 2 the arguments were not valid
  */
 export async function runCommand(
   name: string,

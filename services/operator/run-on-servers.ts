@@ -17,7 +17,10 @@ import { runCommand } from './run-command.ts'
 
 const CONNECTIONS = 4
 
-/** Runs a command with connections of its own to the servers. @returns the exit code */
+/**
+ * Runs a command with its own connections to the servers.
+ * @returns the exit code
+ */
 export async function runOnServers(
   servers: NonNullable<OperatorConfig['servers']>,
   name: string,
@@ -36,7 +39,7 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
-    // The doctor says what is wrong with tables; to others it would be a column that is not there.
+    // The doctor reports tables that are not as they should be. Other commands would fail at a missing column.
     const isExamined = name === doctor.name
     if (!isExamined) await requirePostgresSchema(pool)
     const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {

@@ -15,16 +15,16 @@ export interface AuditCorrectionsDeps extends Pick<AuditLinesDeps, 'events' | 'r
 }
 
 const AT_ONCE = 3_000
-/** The most corrections that are looked for again later, before more are gone through. */
+/** The most corrections that are kept for another look, before further corrections are read. */
 const SUSPECTS_MAX = 20_000
 
-/** A correction that was sent, and that ClickHouse did not have when it was looked for. */
+/** A correction that was sent, and that ClickHouse did not have at the first look. */
 type Suspect = CorrectionKey & { voided: boolean }
 
 /**
- * From PostgreSQL's side: does each correction count that was made in a range of time? One that was sent must, once all
- * is loaded that the log holds; one that was not sent must not be old. Pages of corrections and of rows are read,
- * compared and forgotten. What was reset meanwhile is nobody's any more.
+ * Audits from PostgreSQL's side: does each correction made in a range of time count? If it was sent, it must count once
+ * the log is loaded. If it was not sent, it must not be old. Pages of corrections and of rows are read, compared and
+ * dropped. Corrections of namespaces reset in the meantime are ignored.
  *
  * @param unsentMaxS how long a correction may be on its way to the log
  */
@@ -62,7 +62,7 @@ export async function auditCorrections(
         continue
       }
       corrections[fate]++
-      // Once for each event, and also when it is a row that nobody made.
+      // Checked once for each event, even when the row is of a correction that nobody made.
       if (row !== undefined && row.correctedAt !== null && last?.event.correctedAt === correctedAt)
         corrected.push({ namespaceId: correction.namespaceId, row, correctedAt: row.correctedAt })
     }
@@ -76,7 +76,7 @@ export async function auditCorrections(
   }
 }
 
-/** Whether a correction counts, another one counts after it, or neither. */
+/** Whether the correction counts, another one counts after it, or neither. */
 function fateOf(
   { correctedAt }: CorrectionKey,
   row: CurrentEvent | undefined,
@@ -89,7 +89,9 @@ function fateOf(
 const isVoid = (last: EventRevision | undefined, correctedAt: Micros): boolean =>
   last?.event.correctedAt === correctedAt && last.event.voided
 
-/** What was sent before this is in ClickHouse once the log is loaded as far as it reaches now. */
+/**
+ * Looks again for corrections: those sent before this are in ClickHouse once the log is loaded up to its current end.
+ */
 async function lookAgain(
   suspects: readonly Suspect[],
   { events, untilLoaded, retired }: AuditCorrectionsDeps,

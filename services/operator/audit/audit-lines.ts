@@ -22,7 +22,9 @@ export interface AuditLinesDeps {
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPositions'>
-  /** Namespaces that a reset has retired; asked after rows were looked up, which may be deleted meanwhile. */
+  /**
+   * Finds namespaces that a reset has retired. It is asked after the look-up of rows, which a reset may have deleted.
+   */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
     ReturnType<typeof everyRevisionRepository>,
@@ -30,17 +32,17 @@ export interface AuditLinesDeps {
   >
 }
 
-/** Lines that are compared before other work of the process gets its turn. */
+/** How many lines are compared before the event loop is yielded. */
 const LINES_A_TURN = 250
 
 type ReadableLogLine = LogLine & { event: UsageEvent }
 export type CountedLogLine = LogLinePosition & AcceptanceKey & { namespaceId: string }
 
 /**
- * From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with
- * it.
+ * Audits from the log's side: what became of these lines? Each is looked up whole, so that a finding can say what is
+ * wrong.
  *
- * @param confirmations is told what the lines say of their events
+ * @param confirmations gets what the lines say of their events
  */
 export async function auditLines(
   lines: readonly LogLine[],
@@ -85,7 +87,7 @@ export async function auditLines(
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
-      // A line is no proof of a correction: its revision is, and audit-rows.ts asks for it.
+      // A line does not prove a correction. Its revision does, and audit-rows.ts checks for that.
       if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
       else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
@@ -94,7 +96,7 @@ export async function auditLines(
   await findUnlisted(counted, { list, retired }, result)
 }
 
-/** With what counts for the line's event. */
+/** What became of a line, with the row that counts for its event. */
 type Fate =
   | { is: 'superseded'; row: CurrentEvent; finding?: undefined }
   | { is: 'counted' | 'dead' | 'lost'; row: CurrentEvent | undefined; finding?: Finding }
@@ -121,7 +123,7 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
   return { is: 'lost', row, finding: { kind: 'lost', eventId: event?.id, detail } }
 }
 
-/** The places of these lines that are in the dead letters. */
+/** The positions of those lines that are in the dead letters. */
 async function listDead(
   logId: string,
   deadLetters: AuditLinesDeps['deadLetters'],
@@ -144,7 +146,7 @@ const positionOf = ({ partition, offset, line }: LogLinePosition): LogLinePositi
 })
 const positionKey = ({ partition, offset, line }: LogLinePosition): string => `${partition}/${offset}/${line}`
 
-/** Reports those of some lines whose event counts that are not in the list of events. */
+/** Reports lines whose event counts and is not in the list of events. */
 export async function findUnlisted(
   counted: readonly CountedLogLine[],
   { list, retired }: Pick<AuditLinesDeps, 'list' | 'retired'>,

@@ -7,15 +7,15 @@ export interface AuditMonthsDeps extends Pick<RecountDeps, 'retired' | 'signal'>
 }
 
 /**
- * Counts the events of all months again, and holds them against what was counted before: that shows what ClickHouse has
- * lost, also when the event log has dropped it. Which events those are nobody can tell.
+ * Counts the events of all months again, and compares that with the stored counts. So it finds that ClickHouse has lost
+ * events, even when the event log has dropped them. It cannot find out which ones.
  */
 export async function auditMonths(
   { counts, eventCounts, retired, signal }: AuditMonthsDeps,
   result: AuditResult,
 ): Promise<void> {
   const cancel = () => {
-    void eventCounts.cancel().catch(() => undefined) // the statement ends by its own limit then
+    void eventCounts.cancel().catch(() => undefined) // if this fails, the statement ends by its own time limit
   }
   signal.addEventListener('abort', cancel)
   try {

@@ -2,25 +2,25 @@ import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-event
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import type { LogLinePosition } from './read-log-lines.ts'
 
-/** Something that does not add up. */
+/** An error that the audit found. */
 export interface Finding {
   kind:
-    | 'lost' // in the log, neither counted nor in the dead letters
+    | 'lost' // in the log, but neither counted nor in the dead letters
     | 'unlisted' // counted, but not in the list of events
-    | 'altered' // counted with another content than the log has
-    | 'superseded by nobody' // counted with a version that neither the log nor a revision holds
-    | 'not applied' // corrected, and counted as it was before
-    | 'not sent' // corrected, and the event log never had it
+    | 'altered' // counted with another content than in the log
+    | 'superseded by nobody' // counted with a version that is neither in the log nor a revision
+    | 'not applied' // corrected, but the content from before the correction counts
+    | 'not sent' // corrected, but the event log never got the correction
     | 'not in the log' // counted, but nobody reported it
     | 'doubled' // counted more than once
-    | 'misplaced' // counted at another time than its id says
+    | 'misplaced' // counted at another time than its id has
     | 'accepted in the future'
   eventId: string | undefined
   position?: LogLinePosition
   detail: string
 }
 
-/** Each number is counted by itself; none is worked out from the others. */
+/** Each number is counted by itself; none is calculated from the others. */
 export interface AuditResult {
   /** Unix seconds of acceptance, half-open. */
   from: number
@@ -35,34 +35,34 @@ export interface AuditResult {
   contradicted: number
   /** Lines in the dead letters. */
   dead: number
-  /** Lines of what a reset has taken away: their rows are deleted, now or later. */
+  /** Lines of namespaces that were reset: their rows are deleted, now or later. */
   reset: number
-  /** Lines that are nowhere. */
+  /** Lines that are neither counted nor dead letters. */
   lost: number
-  /** Events in ClickHouse that were looked at. */
+  /** Events in ClickHouse that were checked. */
   stored: number
   corrections: {
     /** Micros of correction, half-open. */
     from: Micros
     to: Micros
-    /** Corrections that were looked at, each of them one of the following. */
+    /** Corrections that were checked, each of them one of the following. */
     made: number
     /** Those that count. */
     applied: number
-    /** Those after which another one counts. */
+    /** Those that a later correction replaced. */
     followed: number
     /** Those that are not loaded yet. */
     waiting: number
     /** Those that should count and do not. */
     unapplied: number
   }
-  /** Some of the contradicted: how they differ from the report that counts, which is the first. */
+  /** Some of the contradicted: how they differ from the report that counts, which is the first one. */
   contradictions: { eventId: string; position: LogLinePosition; detail: string }[]
-  /** Events that were counted by their month before, whether the log still holds them or not. */
+  /** Events in the stored counts of months, in the log or not. */
   countedByMonth: number
-  /** Of those, the ones that ClickHouse has no more, by the month they occurred in: `2026-09`. */
+  /** Those of them that ClickHouse has lost, by the month they occurred in: `2026-09`. */
   missing: { month: string; missing: number; counted: number }[]
-  /** Events that one idempotency key was reported for, with several times; they count as long as nobody voids them. */
+  /** Groups of events with one idempotency key and different times; they count until somebody voids them. */
   sharedKeys: string[][]
   findings: Finding[]
   /** Findings beyond those listed. */
@@ -73,17 +73,17 @@ export interface AuditResult {
 
 export const FINDINGS_MAX = 100
 
-/** Notes a finding; beyond a hundred they are only counted. */
+/** Adds a finding. Findings after the first hundred are only counted. */
 export function report(result: AuditResult, finding: Finding): void {
   if (result.findings.length < FINDINGS_MAX) result.findings.push(finding)
   else result.findingsMore++
 }
 
-/** Whether the like was noted of an event before. */
+/** Whether there already is a finding of this kind for an event. */
 export const isNoted = ({ findings }: AuditResult, kind: Finding['kind'], eventId: string): boolean =>
   findings.some((finding) => finding.kind === kind && finding.eventId === eventId)
 
-/** The audit found nothing, and its numbers agree. */
+/** Whether the audit found nothing, and its numbers agree. */
 export function isClean(result: AuditResult): boolean {
   return result.findings.length === 0 && result.missing.length === 0 && addsUp(result)
 }

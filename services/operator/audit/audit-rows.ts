@@ -14,21 +14,21 @@ import { FATE, type LogLineTable, type LogLineVerdict } from './log-line-table.t
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 50_000
-/** Entries that are looked up at once, and compared before other work of the process gets its turn. */
+/** How many entries are looked up together, and compared before the event loop is yielded. */
 const OPEN_AT_ONCE = 3_000
 
 export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 'revisions' | 'retired'> {
   signal: AbortSignal
 }
 
-/** An entry that no line of the log confirms so far. */
+/** An entry that no line of the log has confirmed so far. */
 type OpenEntry = AcceptedEntry & { verdict: 'superseded' | 'missing' | undefined }
 
 /**
- * From ClickHouse's side: who reported the events that are listed as accepted in a range of whole seconds? And which
- * lines of that range are not listed? Both ways each event is compared by itself.
+ * Audits from ClickHouse's side, for events listed as accepted in a range of whole seconds. Who reported them, and
+ * which lines of that range are not listed? In both directions each event is compared by itself.
  *
- * One that was corrected is confirmed by its revision, which is committed before its row can be anywhere.
+ * A corrected event is confirmed by its revision, which is committed before its row exists anywhere.
  */
 export async function auditRows(
   { from, to }: { from: number; to: number },
@@ -48,17 +48,17 @@ export async function auditRows(
     const entries = await deps.list.listEntriesAccepted({ from, to, after, limit: ENTRIES_AT_ONCE })
     for (const [n, entry] of entries.entries()) {
       if (n % OPEN_AT_ONCE === 0) await letOthersWork()
-      const told = table.verdictOn(entry.namespaceId, entry.id, entry.acceptedSecond)
-      if (told === 'counts') {
+      const ofTable = table.verdictOn(entry.namespaceId, entry.id, entry.acceptedSecond)
+      if (ofTable === 'counts') {
         result.stored++
         continue
       }
       const named = entryFromBinary(entry)
       const noted = confirmations.verdictOn(keyOf(named), named.acceptedSecond)
       if (noted === 'counts') result.stored++
-      // Another row counts for the event, of another second: that has an entry of its own.
-      else if (told !== 'elsewhere' || noted !== undefined)
-        open.push({ ...named, verdict: verdictOf(told, noted) })
+      // Another row of another second counts for the event, and has an entry of its own.
+      else if (ofTable !== 'elsewhere' || noted !== undefined)
+        open.push({ ...named, verdict: verdictOf(ofTable, noted) })
       if (open.length === OPEN_AT_ONCE) await resolveOpen()
     }
     after = entries.at(-1)
@@ -71,9 +71,9 @@ export async function auditRows(
 }
 
 const verdictOf = (
-  told: LogLineVerdict,
+  ofTable: LogLineVerdict,
   noted: 'superseded' | 'missing' | undefined,
-): OpenEntry['verdict'] => (told === 'superseded' ? told : noted)
+): OpenEntry['verdict'] => (ofTable === 'superseded' ? ofTable : noted)
 
 async function auditOpenEntries(
   open: readonly OpenEntry[],
@@ -104,7 +104,7 @@ async function auditOpenEntries(
   await requireRevisions(corrected, { revisions, retired }, result)
 }
 
-/** Lines of before a second whose event counts, and whose entry did not come by. */
+/** Reports lines accepted before a second whose event counts, and for which the list had no entry. */
 async function findUnlistedLines(
   to: number,
   deps: AuditRowsDeps,
@@ -124,7 +124,7 @@ async function findUnlistedLines(
   await findUnlisted(unlisted, deps, result)
 }
 
-/** A row that says it is a correction. */
+/** A row of a correction. */
 export interface CorrectedRow {
   namespaceId: string
   row: CurrentEvent
@@ -158,11 +158,11 @@ export async function requireRevisions(
   }
 }
 
-/** Another report of an event leaves an entry too, at the second it was accepted in. */
+/** Another report of an event has an entry too, at the second of its own acceptance. */
 const isListedBy = (row: CurrentEvent, entry: AcceptedEntry): boolean =>
   unixSeconds(row.acceptedAt) === entry.acceptedSecond
 
-/** Reports what is counted without a line, once the whole log was read. */
+/** Reports events that count without a line, after the whole log was read. */
 export async function reportUnconfirmed(
   confirmations: Confirmations,
   { retired }: Pick<AuditLinesDeps, 'retired'>,

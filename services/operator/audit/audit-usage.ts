@@ -22,38 +22,38 @@ import { type LogLine, parseRawLogLine, type RawLogLine, readAgain, readLogLines
 
 export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
   log: EventLog
-  /** No event accepted before this can still turn up. */
+  /** No event accepted before this can still appear. */
   listedUpTo: () => Promise<Micros>
   clock: Clock
-  /** Told now and then how far it has come. */
+  /** Called from time to time with how far it has come. */
   onProgress: (progress: { readTo: number; lines: number }) => void
   signal: AbortSignal
 }
 
-/** Lines that are read, or looked up whole, at once. */
+/** How many lines are read, or looked up whole, at once. */
 const LINES_AT_ONCE = 3_000
-/** How far ahead of ours another machine's clock may be. */
+/** How far another machine's clock may be ahead of this one's. */
 const CLOCK_AHEAD_MAX_S = 300
 const LAST_SECOND = 2 ** 32 - 1
 
 /**
- * Proves for a range of acceptance time that nothing accepted was lost, doubled or altered, and that nothing is counted
- * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead
- * letters. Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
+ * Proves for a range of acceptance times that nothing accepted was lost, doubled or altered, and that nothing counts
+ * that nobody reported. It reads the log again, line by line, and looks up every event in ClickHouse and the dead
+ * letters. Memory does not grow with the number of events: lines are compared round by round and dropped.
  *
- * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what
- * is no plain report, is read whole (auditLines), to say what it is: a repeat, whatever became of its event since, or
- * another content under the same id (tellRepeats).
+ * Reports are compared by their identity and a digest of their content (matchLines). Only those that differ, and lines
+ * that are no plain reports, are read whole (auditLines). Then a report is either a repeat, whatever became of its
+ * event since, or another content under the same id (tellRepeats).
  *
- * How many events there were in each month is in PostgreSQL for good, too: none that was counted may be missing.
+ * PostgreSQL also keeps the number of events of each month forever: none that was counted may be missing.
  *
- * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that
- * was.
+ * PostgreSQL keeps corrections forever, too: each one made in the range is looked for, even where the log holds nothing
+ * any more.
  *
  * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
  * @param lagMaxS how long a correction may be on its way to the log
- * @param linesARound how many lines are looked up at once, some 90 bytes each; the more, the less often busy slots are
- *   read
+ * @param linesARound how many lines are looked up at once, some 90 bytes each. With more of them, busy slots are read
+ *   less often
  */
 export async function auditUsage(
   deps: AuditDeps,
@@ -76,11 +76,14 @@ export async function auditUsage(
   const table = new LogLineTable(linesARound)
   let comparedTo = from
   let matched = 0
-  /** Looks lines up whole, some at once. @param told is told what they say of their events */
-  const lookUpBy = (told: Parameters<typeof auditLines>[2]) => {
+  /**
+   * Looks up lines whole, some at once.
+   * @param receiver gets what they say of their events
+   */
+  const lookUpBy = (receiver: Parameters<typeof auditLines>[2]) => {
     let some: LogLine[] = []
     const end = async () => {
-      await auditLines(some, deps, told, result)
+      await auditLines(some, deps, receiver, result)
       some = []
     }
     const lookAt = async (line: RawLogLine) => {
@@ -90,7 +93,7 @@ export async function auditUsage(
     return { lookAt, end }
   }
   const odd = lookUpBy(confirmations)
-  const differing = lookUpBy(TOLD_BY_THE_TABLE)
+  const differing = lookUpBy(KNOWN_TO_THE_TABLE)
   const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
   /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
   const finishRound = async (second: number) => {
@@ -111,7 +114,7 @@ export async function auditUsage(
     signal.throwIfAborted()
     for (const line of lines) {
       const digest = digestOfLogLine(line.bytes)
-      // A line of before what was compared comes late: few do, and it may be what an unconfirmed row waits for.
+      // A line from before the compared second comes late. There are few, and an unconfirmed row may wait for it.
       if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await odd.lookAt(line)
       else if (isWanted(digest.acceptedAt)) table.add(digest, line)
     }
@@ -128,8 +131,8 @@ export async function auditUsage(
   return result
 }
 
-/** What differing lines say of their events is in the table. */
-const TOLD_BY_THE_TABLE = { confirm: () => undefined, note: () => undefined }
+/** For differing lines: the table already has what they say of their events. */
+const KNOWN_TO_THE_TABLE = { confirm: () => undefined, note: () => undefined }
 
 const tooManyApart = (lines: number) =>
   new DomainError(
@@ -137,9 +140,9 @@ const tooManyApart = (lines: number) =>
     `${lines} lines were accepted later than what was read of other partitions: the clocks of the gateways are far apart`,
   )
 
-/** What is loaded, and where the log ends. */
+/** Reads how far the log is loaded, and where it ends. */
 async function readState({ log, listedUpTo }: AuditDeps) {
-  // In this order: everything accepted before the first is behind the second.
+  // In this order: everything accepted before loadedTo lies before the ends of the log.
   const loadedTo = await listedUpTo()
   const lags = await log.lag(LOADER_GROUP)
   const records = lags.reduce((sum, { committed, end }) => sum + end - committed, 0)
@@ -177,7 +180,7 @@ const emptyResult = (
   unread,
 })
 
-/** Rows where no look-up goes; of each kind only as many as are shown. */
+/** Finds rows that no look-up reaches; of each kind no more than are shown. */
 async function findElsewhere({ events, list, clock }: AuditDeps, result: AuditResult): Promise<void> {
   for (const id of await events.listMisplaced(result.from, result.to, FINDINGS_MAX))
     report(result, { kind: 'misplaced', eventId: id, detail: 'counted at another time than its id says' })

@@ -2,19 +2,22 @@ import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { isSameJson } from '../../../shared/domain/canonical-json.ts'
 
-/** What two reports of one event may differ in, unless they are reports of two. */
+/** Fields that may differ between two reports of one event; if they do, the reports contradict each other. */
 export const REPORTED = ['accountId', 'source', 'quantity', 'occurredAt', 'properties'] as const
-/** … and what a row may differ in from the line or the revision that it was made of. */
+/** Fields in which a row may differ from the line or the revision that it was made of. */
 const STORED = [...REPORTED, 'acceptedAt', 'voided'] as const
 
 type Field = (typeof STORED)[number]
 type Compared = Pick<CurrentEvent, Field>
 
-/** Whether two of one event say the same. @param fields which are compared */
+/**
+ * Whether two versions of one event have the same content.
+ * @param fields are compared
+ */
 export const isSame = (row: Compared, event: Compared, fields: readonly Field[] = STORED): boolean =>
   fields.every((field) => isSameField(row, event, field))
 
-/** @param holder what has the other content: `the log` */
+/** @param holder the name of what has the other content: `the log` */
 export const describeDifference = (
   row: Compared,
   event: Compared,
@@ -40,7 +43,7 @@ function isSameProperties(one: string, other: string): boolean {
   try {
     return isSameJson(one, other)
   } catch {
-    return false // what somebody's hand has put there need not be JSON
+    return false // somebody may have stored text by hand that is not JSON
   }
 }
 
@@ -50,7 +53,7 @@ const textOf = (event: Compared, field: Field): string =>
 const SHOWN_MAX = 200
 const BEFORE_THE_DIFFERENCE = 40
 
-/** Both texts whole; of long ones as much as shows where they begin to differ. */
+/** Both texts; long ones are cut to the part where they begin to differ. */
 function shownApart(one: string, other: string): [string, string] {
   if (one.length <= SHOWN_MAX && other.length <= SHOWN_MAX) return [one, other]
   let same = 0

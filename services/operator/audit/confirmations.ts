@@ -1,25 +1,23 @@
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
-/**
- * What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does.
- */
+/** What the lines of the log say of an event: that its row counts, that another version counts, or that none does. */
 type Verdict = 'counts' | 'superseded' | 'missing'
 
 /** A row of ClickHouse that no line of the log has confirmed so far. */
 export interface UnconfirmedRow {
   row: CurrentEvent
   namespaceId: string
-  /** Lines of its event were seen, with other versions. */
+  /** Whether lines of its event were seen, with other versions. */
   hasOtherLines: boolean
 }
 
-/** The most events that are remembered; each takes some 200 bytes. */
+/** The most events that are kept in memory; each takes some 200 bytes. */
 const EVENTS_MAX = 500_000
 
 /**
- * Which events of ClickHouse the log confirms. Events are remembered by the second they were accepted in, from their
- * line until that second is compared; then only what is still unconfirmed is, until its line comes.
+ * Which events of ClickHouse the log confirms. An event is kept by the second of its acceptance, from its line until
+ * that second is compared. After that only unconfirmed events are kept, until their lines come.
  */
 export class Confirmations {
   private readonly verdicts = new Map<number, Map<string, Verdict>>()
@@ -27,18 +25,18 @@ export class Confirmations {
   private size = 0
   private comparedTo: number
 
-  /** @param from Unix second; earlier ones are not compared */
+  /** @param from Unix second; earlier events are not compared */
   constructor(from: number) {
     this.comparedTo = from
   }
 
-  /** A line says that the row of this version counts. */
+  /** Notes that a line confirms the row of this version. */
   confirm(key: string, second: number, version: bigint): void {
     this.note(key, second, 'counts')
     if (this.waiting.get(key)?.row.version === version) this.waiting.delete(key)
   }
 
-  /** A line says something else of the event whose row, or else whose line, was accepted in this second. */
+  /** Notes another verdict of a line. The second is the acceptance of the event's row, or else of the line. */
   note(key: string, second: number, verdict: Verdict): void {
     if (second < this.comparedTo) return
     const verdicts = this.verdicts.get(second) ?? new Map<string, Verdict>()
@@ -54,13 +52,13 @@ export class Confirmations {
     return this.verdicts.get(second)?.get(key)
   }
 
-  /** A row that no line read so far confirms. */
+  /** Adds a row that no line has confirmed so far. */
   await(key: string, unconfirmed: UnconfirmedRow): void {
     this.waiting.set(key, unconfirmed)
     this.keepBounded(key)
   }
 
-  /** Everything accepted before this second was compared. */
+  /** Drops everything accepted before this second, which was compared. */
   forgetBefore(second: number): void {
     this.comparedTo = second
     for (const [noted, verdicts] of this.verdicts)
@@ -70,7 +68,7 @@ export class Confirmations {
       }
   }
 
-  /** The rows that no line confirms. */
+  /** The rows that no line has confirmed. */
   unconfirmed(): UnconfirmedRow[] {
     return [...this.waiting.values()]
   }

@@ -2,8 +2,8 @@ import type { AuditLinesDeps } from './audit-lines.ts'
 import { type AuditResult, FINDINGS_MAX } from './audit-result.ts'
 
 /**
- * Notes events that one idempotency key was reported for, with several times: two events where the reporter may have
- * meant one. That is no fault of Tally's, and only whoever reported can tell; what was voided since is settled.
+ * Notes events with one idempotency key and several times: two events where the reporter may have meant one. Tally did
+ * nothing wrong then, and only the reporter can know. Events that were voided since are left out.
  */
 export async function findSharedKeys(
   { events, list }: Pick<AuditLinesDeps, 'events' | 'list'>,

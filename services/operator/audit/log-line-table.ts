@@ -4,30 +4,30 @@ import type { LogLineDigest } from '../../../shared/usage-lines/log-line-digest.
 import type { LogLinePosition } from './read-log-lines.ts'
 
 /**
- * What is known of a line's event: nothing yet; that it counts with this line; with another report of the same content;
- * with what is not seen to say the same; or that the line is to be looked at closely.
+ * The state of a line. Its event is not looked up yet, counts with this line, counts with another report of the same
+ * content, counts with content that was not seen to be the same, or must be checked in detail.
  */
 export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]
 
-/** What an entry in the list of events is to the lines: see verdictOn. */
+/** What the lines say of an entry in the list of events: see verdictOn. */
 export type LogLineVerdict = 'counts' | 'superseded' | 'elsewhere' | undefined
 
 const WORDS = 4
 const NONE = -1
 
 /**
- * Reports of the log, some 90 bytes each, found by namespace and id. Several of one event stand in a chain.
+ * Reports of the log, some 90 bytes each, found by namespace and id. Several reports of one event form a chain.
  *
- * Why arrays of numbers: a million objects with texts take gigabytes, and collecting that garbage takes longer than
- * comparing.
+ * Why arrays of numbers: a million objects with texts take gigabytes, and their garbage collection takes longer than
+ * the comparison.
  */
 export class LogLineTable {
   readonly capacity: number
   size = 0
   private readonly ids: Uint32Array
   private readonly digests: Uint32Array
-  /** Low half, high half: reading a bigint makes one. */
+  /** Low half, then high half: reading a bigint would allocate one. */
   private readonly versions: Uint32Array
   private readonly acceptedAts: Float64Array
   private readonly offsets: Float64Array
@@ -36,7 +36,7 @@ export class LogLineTable {
   private readonly namespaces: Uint32Array
   private readonly fates: Uint8Array
   private readonly listed: Uint8Array
-  /** The second its event's row was accepted in, where that is another report. */
+  /** The second at which the event's row was accepted, if that row is of another report. */
   private readonly rowSeconds: Uint32Array
   private readonly next: Int32Array
   private readonly heads: Int32Array
@@ -90,7 +90,7 @@ export class LogLineTable {
     return this.scratch.toString('hex', 0, 16)
   }
 
-  /** The second its usage occurred in: the id begins with it. */
+  /** The second in which the usage occurred: the id begins with it. */
   occurredSecond(line: number): number {
     this.scratch.writeUInt32LE(this.ids[line * WORDS] ?? 0, 0)
     return this.scratch.readUInt32BE(0)
@@ -107,14 +107,14 @@ export class LogLineTable {
     line: this.lineNumbers[line] ?? 0,
   })
 
-  /** The second its event's row was accepted in, of a line that is superseded or differing. */
+  /** The second at which the event's row was accepted, for a line that is superseded or differing. */
   rowSecond = (line: number): number => this.rowSeconds[line] ?? 0
 
   /**
-   * A row that counts for an event: decides what becomes of its lines that are still open. A second row of an event
-   * makes them odd.
+   * Decides, by a row that counts, about the lines of its event that are still open. A second row of the event makes
+   * them odd.
    *
-   * @param rows, at where the row lies: see DIGEST_ROW
+   * @param rows holds the row at `at`: see DIGEST_ROW
    * @param first the first line that may be open; those before are matched
    */
   judge(namespaceId: string, rows: Buffer, at: number, first: number): void {
@@ -126,8 +126,8 @@ export class LogLineTable {
   }
 
   /**
-   * What the lines say of an entry in the list of events: that it counts, that another row of that second does, that
-   * the row is of another second, or nothing. Those it counts for are listed from now on.
+   * What the lines say of an entry in the list of events: the entry counts, another row of that second does, the row is
+   * of another second, or nothing. Lines that it counts for are marked as listed.
    */
   verdictOn(namespaceId: string, id: Buffer, second: number): LogLineVerdict {
     let verdict: LogLineVerdict
@@ -142,12 +142,12 @@ export class LogLineTable {
     return verdict
   }
 
-  /** Takes a line out of what the entries of the list are compared with. */
+  /** Excludes a line from the comparison with the list of events. */
   setOdd(line: number): void {
     this.fates[line] = FATE.odd
   }
 
-  /** Forgets lines that were accepted before a second. */
+  /** Drops lines that were accepted before a second. */
   forgetBefore(second: number): void {
     let kept = 0
     for (let line = 0; line < this.size; line++)

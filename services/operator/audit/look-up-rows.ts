@@ -5,10 +5,10 @@ import { type AuditResult, describeRow, isNoted, report } from './audit-result.t
 
 type Named = { namespaceId: string; id: string }
 
-/** Names an event among those of all namespaces. */
+/** A key of an event that is unique among all namespaces. */
 export const keyOf = ({ namespaceId, id }: Named): string => `${namespaceId} ${id}`
 
-/** The rows that count for some events, by keyOf; more than one of an event is a finding. */
+/** The rows that count for some events, by keyOf; more than one for an event is a finding. */
 export async function lookUpRows(
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows'>,
   wanted: readonly Named[],
@@ -27,7 +27,7 @@ export async function lookUpRows(
   return found
 }
 
-/** The namespaces of some events that a reset has retired. */
+/** Those of the events' namespaces that a reset has retired. */
 export async function findRetired(
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>,
   all: readonly Pick<Named, 'namespaceId'>[],

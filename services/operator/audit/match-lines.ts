@@ -17,27 +17,27 @@ export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
   signal: AbortSignal
 }
 
-/** Rows that are compared before other work of the process gets its turn. */
+/** How many rows are compared before the event loop is yielded. */
 const ROWS_A_SLICE = 20_000
-/** One answer of ClickHouse then has at most some 25 MB. */
+/** It keeps an answer of ClickHouse below some 25 MB. */
 const ROWS_AT_ONCE = 500_000
-/** A second is read whole when this many rows of it or fewer are read for each line that is looked for. */
+/** A second is read whole when it has at most this many rows for each wanted line. */
 const ROWS_PER_LINE_MAX = 40
 
-/** Places of lines that are not counted yet, in the order of the log. */
+/** Positions of lines that are not counted yet, in the order of the log. */
 interface UnmatchedLogLines {
-  /** Their event counts with a later version, and it was not seen to say the same: a correction, or another content. */
+  /** Lines whose event counts with a later version that may say something else: a correction, or another content. */
   differing: LogLinePosition[]
-  /** All others. */
+  /** All other lines. */
   odd: LogLinePosition[]
 }
 
 /**
- * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the
- * line's content and version, or its content and a higher version. Every line is compared with the row of its own id.
+ * Looks up the events of lines in the table, and counts the correct ones: a row has the line's content and version, or
+ * its content and a higher version. Every line is compared with the row of its own id.
  *
  * @param first the first line that is not matched yet
- * @returns the places of all other lines: why they are not so is for whoever reads them again
+ * @returns the positions of all other lines; why they differ is found by reading them again
  */
 export async function matchLines(
   table: LogLineTable,
@@ -94,8 +94,8 @@ const byPosition = (a: LogLinePosition, b: LogLinePosition): number =>
   a.partition - b.partition || a.offset - b.offset || a.line - b.line
 
 /**
- * A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is
- * compared.
+ * Notes a row that counts and was accepted after its line. When that row is compared, the table may have dropped the
+ * line.
  */
 function noteLaterRow(table: LogLineTable, line: number, confirmations: Confirmations): void {
   if (table.rowSecond(line) <= table.acceptedSecond(line)) return
@@ -103,7 +103,7 @@ function noteLaterRow(table: LogLineTable, line: number, confirmations: Confirma
   confirmations.note(key, table.rowSecond(line), 'superseded')
 }
 
-/** The lines of each namespace by the second their usage occurred in. */
+/** The lines of each namespace, by the second in which their usage occurred. */
 function linesBySecond(table: LogLineTable, first: number): Map<string, Map<number, number[]>> {
   const namespaces = new Map<string, Map<number, number[]>>()
   for (let line = first; line < table.size; line++) {
@@ -125,8 +125,8 @@ const namespacesOf = (table: LogLineTable, first: number): { namespaceId: string
 }
 
 /**
- * Which seconds are read whole, and which lines are looked up by id, because most rows of their second are others:
- * those in the order of time, so that the rows of a slot are gone through once.
+ * Decides which seconds are read whole, and which lines are looked up by id because most rows of their second are
+ * others. The latter are in order of time, so that the rows of a slot are read once.
  *
  * @param counts how many rows a second has
  */

@@ -7,40 +7,38 @@ import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock
 import { splitLines } from '../../../shared/usage-lines/lines.ts'
 import { parseLogLine } from '../../../shared/usage-lines/log-line.ts'
 
-/** Where a line lies in the log. */
+/** The position of a line in the log. */
 export interface LogLinePosition {
   partition: number
   offset: number
   line: number
 }
 
-/** A line of the log as the audit reads it again. */
+/** A parsed line of the log. */
 export type LogLine = LogLinePosition & { acceptedAt: Micros } & (
     { event: UsageEvent } | { unreadable: true }
   )
 
-/** A line as it lies in the log. */
+/** A line as it is in the log. */
 export type RawLogLine = LogLinePosition & { record: Pick<LogRecord, 'acceptedAt'>; bytes: Buffer }
 
 /** Some lines of one partition. */
 export interface LogLines {
   lines: RawLogLine[]
-  /**
-   * Unix second: every partition was read about this far. A line that was accepted earlier may still come, but few do.
-   */
+  /** Unix second; every partition is read up to about this. A line accepted earlier may still come, but few do. */
   readTo: number
 }
 
 const READ_BYTES = 4_000_000
-/** Lines that are read again are few, and seldom stand together. */
+/** How much is read at once when lines are read again. They are few, and rarely next to each other. */
 const READ_AGAIN_BYTES = 500_000
 
 /**
- * Reads the log again, all partitions side by side in order of acceptance, as far as that goes: what was accepted first
- * may be appended last.
+ * Reads the log again, all partitions side by side. The order is about that of acceptance, because what was accepted
+ * first may be appended last.
  *
  * @param starts, ends where to begin and to stop in each partition
- * @param linesMax the most lines that are given out at once
+ * @param linesMax the most lines that are returned at once
  */
 export async function* readLogLines(
   log: Pick<EventLog, 'read'>,
@@ -60,7 +58,7 @@ export async function* readLogLines(
       .sort((a, b) => a.readTo - b.readTo)
     if (behind === undefined) return
     const othersReadTo = Math.min(...others.map(({ readTo }) => readTo))
-    // The least of what is read now, not the most: a machine whose clock is ahead must not run away with the others.
+    // The least of these times, not the most: a machine whose clock is ahead must not be read far ahead of the others.
     behind.readTo = Infinity
     let lines: RawLogLine[] = []
     for (let isFull = false; !isFull && behind.next < behind.end;) {
@@ -81,7 +79,7 @@ export async function* readLogLines(
   }
 }
 
-/** The next records of a partition, which moves on; none where they were dropped meanwhile. */
+/** Reads the next records of a partition and moves on; none if they were dropped since. */
 async function readRecords(
   log: Pick<EventLog, 'read'>,
   cursor: { partition: number; next: number; end: number },
@@ -97,7 +95,7 @@ function linesOf(record: LogRecord): RawLogLine[] {
   return splitLines(record.value).map((bytes, line) => ({ partition, offset, line, record, bytes }))
 }
 
-/** What a line says. */
+/** Parses a line. */
 export function parseRawLogLine({ partition, offset, line, record, bytes }: RawLogLine): LogLine {
   const parsed = isUtf8(bytes) ? parseLogLine(bytes.toString()) : undefined
   if (parsed === undefined || 'fault' in parsed)
@@ -109,7 +107,7 @@ export function parseRawLogLine({ partition, offset, line, record, bytes }: RawL
  * Reads lines again that were read before.
  *
  * @param positions in order of partition, offset and line
- * @throws DomainError unprocessable when the log has dropped one meanwhile
+ * @throws DomainError unprocessable when the log has dropped one since
  */
 export async function* readAgain(
   log: Pick<EventLog, 'read'>,
@@ -133,7 +131,7 @@ export async function* readAgain(
     if (at === from)
       throw new DomainError(
         'unprocessable',
-        `the event log has dropped offset ${offset} of partition ${partition} while it was audited: ask for a later --from`,
+        `the event log has dropped offset ${offset} of partition ${partition} during the audit: ask for a later --from`,
       )
   }
 }

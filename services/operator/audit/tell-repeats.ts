@@ -7,21 +7,21 @@ import { describeDifference, isSame, REPORTED } from './compare-events.ts'
 import { keyOf } from './look-up-rows.ts'
 import type { LogLinePosition } from './read-log-lines.ts'
 
-/** A line whose event counts with another report, or with a correction that came after it. */
+/** A line whose event counts with another report, or with a correction that came after the line. */
 export interface SupersededLogLine {
   position: LogLinePosition
   event: UsageEvent
-  /** What counts. */
+  /** The row that counts. */
   row: CurrentEvent
 }
 
-/** Lines that are compared before other work of the process gets its turn. */
+/** How many lines are compared before the event loop is yielded. */
 const LINES_A_TURN = 250
 
 /**
- * Tells reports that were sent again from those that gave the same event another content. Of these the first counts:
- * that is for whoever reported them, for only they can tell which was meant. When the event was corrected since, its
- * first report is revision 0.
+ * Separates reports that were sent again from reports of the same event with another content. Of the latter the first
+ * counts, and only the reporter can know which one was meant. If the event was corrected since, its first report is
+ * revision 0.
  */
 export async function tellRepeats(
   lines: readonly SupersededLogLine[],
@@ -34,7 +34,7 @@ export async function tellRepeats(
   for (const [n, { position, event, row }] of lines.entries()) {
     if (n % LINES_A_TURN === 0) await letOthersWork()
     const first = row.correctedAt === null ? row : reports.get(keyOf(event))
-    // A correction contradicts nothing: it says what the event is from then on.
+    // A correction contradicts nothing: from then on the event is what it says.
     if (event.correctedAt !== null || first === undefined || isSame(first, event, REPORTED))
       result.superseded++
     else {
@@ -44,7 +44,7 @@ export async function tellRepeats(
   }
 }
 
-/** Each event once; beyond a hundred they are only counted. */
+/** Adds each event once. Contradictions after the first hundred are only counted. */
 function noteContradiction(
   { contradictions }: AuditResult,
   eventId: string,

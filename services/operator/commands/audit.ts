@@ -19,9 +19,9 @@ import { type AuditDeps, auditUsage } from '../audit/audit-usage.ts'
 import type { Command, CommandContext } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
-/** What was accepted so many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
+/** What was accepted this many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
 const SETTLED_S = 10
-/** A month may have a hundred million events, which one thread goes through. */
+/** A month may have a hundred million events, which one thread counts. */
 const COUNT_TIMEOUT_S = 3_600
 const LAG_MAX_S = '300'
 const LINES_A_ROUND = '1000000'
@@ -34,18 +34,18 @@ export const audit: Command = {
   name: 'audit',
   about: 'reads the event log again and looks up every event',
   notes: [
-    'Each line of the log is counted, was reported again, is a dead letter, or is lost; each event in ClickHouse must come',
-    'from one of them, with the same quantity, time and properties. It covers what the log still holds: usage that was',
-    'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
-    'Each correction must count, or one after it: these are kept for good, and looked at from --from on by the time they were',
-    'made. One that nobody sent to the log for longer than --lag-max-s is a finding too.',
-    'How many events occurred in each month is counted every six hours and kept for good: what ClickHouse has lost since is a',
-    'finding, whatever the log still holds, and whatever --from and --to say.',
-    'Events that one idempotency key was reported for, with several times, are listed, and so are events that were reported',
-    'again with another quantity or other properties, of which the first count, also when they were corrected since. Both are',
-    'for whoever reported them, and fail nothing.',
-    'It ends where the loader stands, and before what may still be on its way from a gateway that was killed: for a minute and',
-    'a half after that. It fails when records have been waiting longer than --lag-max-s to be loaded.',
+    'Each line of the log is counted, was reported again, is a dead letter, or is lost. Each event in ClickHouse must come',
+    'from one of them, with the same quantity, time and properties. It covers what the log still holds; loaded usage',
+    'is kept there for EVENT_LOG_RETENTION_HOURS.',
+    'Each correction, or a later one of its event, must count. Corrections are kept forever, and those made since --from are',
+    'checked. One that has not been sent to the log after --lag-max-s is a finding, too.',
+    'The number of events in each month is counted every six hours and kept forever. Whatever ClickHouse has lost since is a',
+    'finding. This check covers all months, and does not depend on the log, --from or --to.',
+    'Two kinds of events are listed and are no failure, because only their reporter can decide what was meant. The first are',
+    'events with one idempotency key and several times. The second are events that were reported again with another quantity',
+    'or other properties: their first report counts, even when they were corrected since.',
+    'It ends where the loader is. If a gateway was killed, it also ends before the reports that may still arrive from it, for',
+    'a minute and a half. It fails when records have been waiting longer than --lag-max-s to be loaded.',
     '',
     '  --from, --to TIME   only what was accepted or corrected in this range, such as 2026-01-31T12:00:00Z',
     `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
@@ -99,7 +99,7 @@ export const audit: Command = {
   },
 }
 
-/** Revisions of all namespaces, each query in a transaction of its own. */
+/** Reads revisions of all namespaces, each query in a transaction of its own. */
 function revisionsOf(pool: Pool): AuditDeps['revisions'] {
   const ask = <T>(query: (revisions: ReturnType<typeof everyRevisionRepository>) => Promise<T>) =>
     inEveryNamespace(pool, (db) => query(everyRevisionRepository(db)))
@@ -131,7 +131,7 @@ function parseRoundLines(text: string): number {
   )
 }
 
-/** A line every few seconds, so that whoever waits knows that it goes on. */
+/** Prints a line every few seconds, to show that the audit goes on. */
 function progressTo({ showProgress }: CommandContext): (progress: { readTo: number; lines: number }) => void {
   let toldAt = performance.now()
   return ({ readTo, lines }) => {
@@ -141,7 +141,7 @@ function progressTo({ showProgress }: CommandContext): (progress: { readTo: numb
   }
 }
 
-/** For how long the oldest record that is not loaded has been waiting. */
+/** How long the oldest record that is not loaded has been waiting. */
 const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
   unread.oldestAt === undefined ? 0 : now - unixSeconds(unread.oldestAt)
 
@@ -180,7 +180,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
     ...(isShort && !isBehind
       ? [
-          `nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, ask again later`,
+          `nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, try again later`,
         ]
       : []),
     isClean(result) ? verdict : `${findings.length + findingsMore + result.missing.length} findings`,

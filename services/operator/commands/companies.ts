@@ -9,15 +9,15 @@ import { unknownAction } from '../unknown-action.ts'
 
 const NAME_CHARACTERS_MAX = 256
 
-/** npm run companies: who uses this installation. */
+/** npm run companies: the companies of this installation. */
 export const companies: Command = {
   name: 'companies',
   about: 'makes companies and lists them',
   notes: [
     'A company has accounts, metrics, usage and keys of its own. The first start makes two: default (live) and sandbox',
-    '(test). The list shows the namespace by which analysts tell companies apart in SQL (namespace_id).',
+    '(test). The list shows the namespace by which analysts distinguish companies in SQL (namespace_id).',
     '',
-    '  --name NAME         what the company is called, once',
+    '  --name NAME         the name of the company; each name can be used once',
     '  --mode live|test    live unless given; keys of test companies begin with tally_test_, and npm run simulate takes one',
     '',
   ],

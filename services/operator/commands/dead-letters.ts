@@ -19,7 +19,7 @@ const PAGE = 1_000
 const REASON_CHARACTERS = 100
 const HEADINGS = ['id', 'partition/offset/line', 'since', 'retried', 'reason']
 
-/** npm run dead-letters: usage that could not be counted, kept with the reason and the bytes. */
+/** npm run dead-letters: usage that could not be counted, stored with the reason and its bytes. */
 export const deadLetters: Command = {
   name: 'dead-letters',
   about: 'lists, shows and retries usage that could not be counted',
@@ -31,8 +31,8 @@ export const deadLetters: Command = {
     '  retry ID      puts it back into the log as it is; what cannot be read again becomes a new dead letter',
     '  retry --all   all that were not retried yet',
     '',
-    'A retried event keeps the time it was accepted at, so in the list of events it enters behind the last id of whoever',
-    'follows the list: read that part of the list again.',
+    'A retried event keeps its time of acceptance. So in the list of events it comes before the last id that readers of the',
+    'list have already seen: read that part of the list again.',
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
@@ -92,7 +92,7 @@ function show(letter: DeadLetter, { print }: CommandContext): number {
   return 0
 }
 
-/** Puts the bytes back into the log as they are. Doing so again is harmless: the identity of the event absorbs it. */
+/** Puts the bytes back into the log, unchanged. To do so twice is harmless: the identity of the event absorbs it. */
 async function retry(
   args: readonly string[],
   pool: Pool,
@@ -101,7 +101,7 @@ async function retry(
 ): Promise<number> {
   const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()
-  // Where clocks lie behind what was accepted: an earlier time would hold the list of events back until it is loaded.
+  // The clocks may lie behind what was accepted. An earlier time would hold up the list of events until it is loaded.
   const listed = await listedUpTo()
   let retried = 0
   for await (const { id, partition, value } of args[0] === '--all'
@@ -116,11 +116,13 @@ async function retry(
     print(`put dead letter ${id} back into the log`)
   }
   print(`${retried} retried; what cannot be read again becomes a new dead letter`)
-  print('in the list of events they stand at the time they were accepted at, behind whoever follows the list')
+  print(
+    'in the list of events they keep their time of acceptance: readers of the list may already have passed it',
+  )
   return 0
 }
 
-/** Those that were not retried yet, one after the other. */
+/** The dead letters that were not retried yet, one after the other. */
 async function* waiting(pool: Pool): AsyncGenerator<DeadLetter> {
   const deadLetters = deadLetterRepository(pool)
   for await (const page of deadLetters.pages(PAGE))

@@ -27,7 +27,7 @@ export const keys: Command = {
   about: 'issues, lists, rotates and revokes API keys',
   notes: [
     'A key is sent in the header x-api-key. It is shown once, when it is issued; Tally keeps only its digest. To replace one,',
-    'rotate it: the new key has its name, permissions and end, and the old one goes on for as long as you say. The list shows',
+    'rotate it: the new key has its name, permissions and end, and the old one works for as long as you say. The list shows',
     'their ids, and to the minute when they were last used. The keys in DATA_DIR/api-key and test-api-key are called "first key".',
     '',
     '  --company NAME        default unless given; npm run companies -- list names them',
@@ -36,7 +36,7 @@ export const keys: Command = {
     '                        it is rotated',
     '  --expires-at TIME     when it ends by itself, such as 2030-01-01T00:00:00Z, or never; never unless given, with the old',
     '                        key when it is rotated',
-    `  --overlap-s N         seconds that the old key goes on, at most ${OVERLAP_S_MAX}; 0 ends it at once`,
+    `  --overlap-s N         seconds that the old key still works, at most ${OVERLAP_S_MAX}; 0 ends it at once`,
     '  --quiet               print the key alone: npm run --silent keys -- issue --quiet > FILE',
     '',
   ],
@@ -194,7 +194,7 @@ function parsePermission(text: string): Permission {
   return permission
 }
 
-/** @returns null for never, undefined when it was not said */
+/** @returns null for never, undefined when it was not given */
 function parseExpiry(text: string | undefined): Date | null | undefined {
   if (text === undefined) return undefined
   if (text === 'never') return null
@@ -207,6 +207,6 @@ function parseExpiry(text: string | undefined): Date | null | undefined {
 function parseOverlap(text: string | undefined): number {
   if (text !== undefined && /^\d{1,9}$/.test(text) && Number(text) <= OVERLAP_S_MAX) return Number(text)
   throw new UsageError(
-    `--overlap-s is required: whole seconds that the old key goes on, 0 to ${OVERLAP_S_MAX}; 0 ends it at once`,
+    `--overlap-s is required: whole seconds that the old key still works, 0 to ${OVERLAP_S_MAX}; 0 ends it at once`,
   )
 }

@@ -5,21 +5,21 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { REBUILD, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import type { Command, CommandContext } from '../command.ts'
 
-/** As long as a slot that has just ended may still be filled, whatever the rollup service is told. */
+/** For so long a slot that has just ended may still be filled, whatever the rollup service's setting is. */
 const GRACE_S = 10
-/** Of the longest statement, which reads a week of events. */
+/** For the longest statement, which reads a week of events. */
 const QUERY_TIMEOUT_S = 3_600
 const TELL_EVERY_MS = 1_000
 const BAR_WIDTH = 30
 
-/** npm run rebuild: computes all rollups anew and has readers use them. */
+/** npm run rebuild: computes all rollups again and switches readers to them. */
 export const rebuild: Command = {
   name: 'rebuild',
-  about: 'computes the rollups anew from all events, beside those in use',
+  about: 'computes the rollups again from all events, beside those in use',
   notes: [
-    'Usage is read from rollups by time slot, day and month, which the rollup service keeps up to date. They can be computed anew at',
-    'any time: answers are the same before, meanwhile and afterwards. The old ones are dropped ten minutes later. One that is cut',
-    'short changes nothing: run it again.',
+    'Usage is read from rollups by time slot, day and month, which the rollup service keeps up to date. They can be computed again at',
+    'any time: answers are the same before, during and after it. The old ones are dropped ten minutes later. A rebuild that',
+    'is interrupted changes nothing: run it again.',
     '',
   ],
   usage: ['rebuild'],
@@ -39,8 +39,9 @@ export const rebuild: Command = {
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
-        // So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next
-        // one. Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
+        // So late usage is no longer recomputed for the epoch, and its rows are dropped. After a kill the next rebuild
+        // does so. Only after an abort: after another failure the epoch may be in use, and may alone have the latest
+        // late usage.
         if (err === context.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),
@@ -51,7 +52,7 @@ export const rebuild: Command = {
   },
 }
 
-/** A line with a bar every second at most. */
+/** Prints a line with a bar, every second at most. */
 function barOn({ showProgress }: CommandContext): (done: number, of: number) => void {
   let toldAt = -Infinity
   return (done, of) => {

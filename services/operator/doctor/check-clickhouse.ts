@@ -7,9 +7,9 @@ import { failed, type Finding, ok, runChecks, warning } from './finding.ts'
 import { spaceFinding } from './space-finding.ts'
 
 export const CLICKHOUSE = 'ClickHouse'
-/** What our tests run on. */
+/** The version that our tests run on. */
 const TESTED = '26.7'
-/** Merges that keep up leave far fewer. */
+/** When merges keep up there are far fewer data parts. */
 const PARTS_MAX = 300
 const DURABLE = [
   'fsync_after_insert = 1',
@@ -25,7 +25,10 @@ const PARTS = `
   GROUP BY table, partition HAVING parts > {max:UInt32} ORDER BY parts DESC LIMIT 3`
 const DISKS = 'SELECT name, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
 
-/** Version, migrations, durability, merges, rollups, disk and clock. @throws Error when it cannot be reached */
+/**
+ * Checks version, migrations, durability, merges, rollups, disk and clock.
+ * @throws Error when it cannot be reached
+ */
 export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
   const [found] = await queryRows<{ version: string }>(client, 'SELECT version() AS version', {})
   const version = found?.version ?? ''

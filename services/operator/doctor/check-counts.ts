@@ -4,11 +4,11 @@ import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts
 import { monthText } from '../../../shared/usage/recount-usage.ts'
 import { failed, type Finding, ok, warning } from './finding.ts'
 
-/** Four times as long as it takes until usage is counted again. */
+/** Usage is counted four times in this time. */
 const LATE_S = 86_400
 const HOUR_S = 3_600
 
-/** Whether ClickHouse still has what it had, as the last count of usage found it. */
+/** Whether the last count of usage found that ClickHouse has lost events. */
 export async function checkCounts(pool: Pool): Promise<Finding[]> {
   const part = 'usage counted'
   const { missing, months, ageS } = await inEveryNamespace(pool, (db) =>

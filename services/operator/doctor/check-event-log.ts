@@ -7,12 +7,12 @@ import { failed, type Finding, ok, warning } from './finding.ts'
 
 export const EVENT_LOG = 'event log'
 const BEHIND_WARNING_S = 30
-/** As the audit has it. */
+/** The same limit as the audit's. */
 const BEHIND_FAILED_S = 300
-/** As a gateway has it. */
+/** As long as a gateway accepts without PostgreSQL. */
 const BEHIND_ACCEPTED_S = 60
 
-/** How far the loaders are behind. */
+/** Checks how far the loaders are behind. */
 export async function checkLag(log: Pick<EventLog, 'lag' | 'lowestUnread'>): Promise<Finding[]> {
   const [lags, lowest] = await Promise.all([log.lag(LOADER_GROUP), log.lowestUnread(LOADER_GROUP)])
   const records = lags.reduce((sum, { committed, end }) => sum + Math.max(0, end - committed), 0)
@@ -25,18 +25,18 @@ export async function checkLag(log: Pick<EventLog, 'lag' | 'lowestUnread'>): Pro
   return [ok(EVENT_LOG, records === 0 ? 'all of it is loaded' : says)]
 }
 
-/** Usage that could not be counted. */
+/** Checks for usage that could not be counted. */
 export async function checkDeadLetters(db: Queryable): Promise<Finding[]> {
   const part = 'dead letters'
   const waiting = await deadLetterRepository(db).countWaiting()
   return [
     waiting === 0
       ? ok(part, 'none wait')
-      : warning(part, `${waiting} wait: npm run dead-letters -- list tells why, retry puts them back`),
+      : warning(part, `${waiting} wait: npm run dead-letters -- list says why, retry puts them back`),
   ]
 }
 
-/** Who takes reports, as far as PostgreSQL knows: one that fell silent holds back the list of events. */
+/** Checks the gateways that PostgreSQL knows; one that fell silent holds up the list of events. */
 export async function checkGateways(db: Queryable): Promise<Finding[]> {
   const part = 'gateways'
   const { renewed, silent, silentForS } = await gatewayRepository(db).count()
@@ -50,7 +50,7 @@ export async function checkGateways(db: Queryable): Promise<Finding[]> {
   return [ok(part, renewed === 0 ? 'none takes reports' : `${renewed}, all of them heard of lately`)]
 }
 
-/** Clocks that lie behind the usage that was accepted: they were ahead then, or are behind now. */
+/** Checks for clocks that lie behind the accepted usage: they were ahead at that time, or are behind now. */
 export async function checkAcceptance(db: Queryable): Promise<Finding[]> {
   const part = 'times of acceptance'
   const { now, reached } = await gatewayRepository(db).look()

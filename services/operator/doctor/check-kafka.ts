@@ -16,7 +16,7 @@ export const KAFKA = 'Kafka'
 const REPLICAS_MIN = 3
 const IN_SYNC_MIN = 2
 
-/** What would delete, merge or reorder usage in the topic behind our back, by Kafka's names. */
+/** Settings by which the topic would delete, merge or reorder usage, by Kafka's names. */
 const HARMFUL: readonly { name: string; right: string; otherwise: string }[] = [
   { name: 'retention.ms', right: '-1', otherwise: 'deletes usage by its age, loaded or not' },
   { name: 'retention.bytes', right: '-1', otherwise: 'deletes usage by its size, loaded or not' },
@@ -33,7 +33,10 @@ const HARMFUL: readonly { name: string; right: string; otherwise: string }[] = [
   },
 ]
 
-/** Versions, topics and what they promise. @throws Error when it cannot be reached */
+/**
+ * Checks versions, and topics with their guarantees.
+ * @throws Error when it cannot be reached
+ */
 export async function checkKafka(
   { access, topicPrefix, requestTimeoutMs }: NonNullable<EventLogConfig['kafka']>,
   partitions: number,
@@ -76,11 +79,18 @@ function checkVersions(brokers: readonly ReadonlyMap<number, RequestVersions>[])
     for (const [key, { name, maxVersion }] of SPOKEN) {
       const taken = versions.get(key)
       if (taken === undefined || taken.minVersion > maxVersion)
-        findings.push(failed(part, `a broker does not take ${name} as Tally speaks it: use Kafka 3.9 or 4.x`))
+        findings.push(
+          failed(
+            part,
+            `a broker does not support the version of ${name} that Tally uses: use Kafka 3.9 or 4.x`,
+          ),
+        )
     }
   if (brokers.some((versions) => (versions.get(FETCH.key)?.maxVersion ?? 0) < FETCH.from39))
-    findings.push(warning(part, 'a broker is older than 3.9, what Tally was tested on'))
-  return findings.length > 0 ? findings : [ok(part, '3.9 or later, and speaks as Tally does')]
+    findings.push(warning(part, 'a broker is older than 3.9, on which Tally was tested'))
+  return findings.length > 0
+    ? findings
+    : [ok(part, '3.9 or later, with the versions of requests that Tally uses')]
 }
 
 function checkTopic({ topic, partitions, settings }: ExaminedTopic, wanted: number): Finding[] {

@@ -6,7 +6,7 @@ import { type Finding, ok, warning } from './finding.ts'
 const DAYS = 7
 const LISTED_MAX = 20
 
-/** Keys that end soon and are still needed. */
+/** Checks for keys that end soon and are still needed. */
 export async function checkKeys(db: Queryable): Promise<Finding[]> {
   const ending = await apiKeyRepository(db).listEnding(DAYS, LISTED_MAX)
   if (ending.length === 0) return [ok('API keys', `none that is needed ends within ${DAYS} days`)]
@@ -16,6 +16,6 @@ export async function checkKeys(db: Queryable): Promise<Finding[]> {
 function describe({ id, name, company, expiresAt, isReplaced }: EndingKey): string {
   const which = `${id} (${printable(name)}) of ${printable(company)} ends ${expiresAt.toISOString()}`
   return isReplaced
-    ? `${which}: it was rotated, and is still used; give whoever uses it the new one`
-    : `${which}: npm run keys -- rotate ${id} makes the next`
+    ? `${which}: it was rotated, and is still used; give its users the new one`
+    : `${which}: npm run keys -- rotate ${id} makes a new one`
 }

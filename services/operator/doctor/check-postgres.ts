@@ -13,7 +13,7 @@ const CONNECTIONS_SHARE_MAX = 0.9
 const SETTINGS = `
   SELECT name, setting FROM pg_settings
   WHERE name IN ('server_version_num', 'server_version', 'fsync', 'full_page_writes', 'synchronous_commit', 'max_connections')`
-// Of a role or a database: for connections that are made from now on.
+// Settings of a role or a database, which apply to new connections.
 const OVERRIDES = `
   SELECT setting FROM pg_db_role_setting, unnest(setconfig) AS setting
   WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))
@@ -21,7 +21,7 @@ const OVERRIDES = `
 const CONNECTIONS = "SELECT count(*)::int AS used FROM pg_stat_activity WHERE backend_type = 'client backend'"
 
 /**
- * Version, migrations, durability, role, clock and connections.
+ * Checks version, migrations, durability, role, clock and connections.
  *
  * @param isEmbedded whether it is the one that comes with Tally
  * @throws Error when it cannot be reached
@@ -60,7 +60,7 @@ export async function checkPostgres(db: Queryable, isEmbedded: boolean): Promise
       part: `${POSTGRES} role`,
       look: async () => {
         await requireHarmless(db)
-        return [ok(`${POSTGRES} role`, 'row level security holds it back')]
+        return [ok(`${POSTGRES} role`, 'row level security applies to it')]
       },
     },
     {

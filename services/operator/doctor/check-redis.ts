@@ -6,7 +6,7 @@ import { failed, type Finding, ok, warning } from './finding.ts'
 export const REDIS = 'Redis'
 const VERSION_MIN = 7
 
-/** Whether it answers, and as what. Nothing hangs on it, but somebody set it, and it is not there. */
+/** Checks that it answers, and its version. Tally works without it, but the setting says that it should be there. */
 export async function checkRedis(config: RedisConfig & { url: string }, log: Logger): Promise<Finding[]> {
   const redis = await openRedis(config, log)
   try {
@@ -15,7 +15,7 @@ export async function checkRedis(config: RedisConfig & { url: string }, log: Log
       .catch((err: unknown) => {
         const why = err instanceof Error ? err.message : String(err)
         throw new Error(
-          `REDIS_URL does not answer (${why}): each process keeps limits and caches alone, and a revoked key works for up to five seconds`,
+          `REDIS_URL does not answer (${why}): each process has limits and caches of its own, and a revoked key works for up to five seconds`,
           { cause: err },
         )
       })
@@ -34,7 +34,7 @@ const fieldsOf = (info: string): ReadonlyMap<string, string> =>
   )
 
 function describe(info: ReadonlyMap<string, string>): Finding[] {
-  // Valkey tells a version of Redis that it is like, beside its own.
+  // Beside its own version, Valkey has that of the Redis it is compatible with.
   const version = info.get('redis_version') ?? ''
   const shown = info.has('valkey_version')
     ? `Valkey ${info.get('valkey_version') ?? ''}`

@@ -19,9 +19,9 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/
 const MB = 1_000_000
 
 /**
- * How much room is left where data lie.
+ * Checks how much room the disk of the data has left.
  *
- * @param holdsLog whether usage is refused when there is little: PostgreSQL is embedded
+ * @param holdsLog whether usage is refused when room is scarce, because PostgreSQL is embedded
  */
 export async function checkDisk(folder: string, holdsLog: boolean): Promise<Finding[]> {
   const part = 'disk of DATA_DIR'
@@ -38,9 +38,9 @@ export async function checkDisk(folder: string, holdsLog: boolean): Promise<Find
 }
 
 /**
- * Passwords that anybody would try.
+ * Checks for passwords that anybody would guess.
  *
- * @param urls by the setting that holds them; undefined where the engine is embedded
+ * @param urls by the setting that has them; undefined where the engine is embedded
  */
 export function checkPasswords(urls: Readonly<Record<string, string | undefined>>): Finding[] {
   const part = 'passwords'
@@ -56,9 +56,9 @@ function isGuessed(url: string): boolean {
 }
 
 /**
- * Ports that others than this machine reach.
+ * Checks for ports that other machines can reach.
  *
- * @param hosts by the setting that holds them
+ * @param hosts by the setting that has them
  */
 export function checkExposure(hosts: Readonly<Record<string, string>>): Finding[] {
   const part = 'ports'

@@ -1,15 +1,15 @@
 import { type Finding, ok, warning } from './finding.ts'
 
 /**
- * The newest minor version of each PostgreSQL that Tally runs on, as of KNOWN_ON. 18.4, the newest that can be embedded,
- * has 28 holes that 18.6 closes.
+ * The newest minor version of each PostgreSQL that Tally runs on, as of KNOWN_ON. The newest that can be embedded,
+ * 18.4, has security holes that 18.6 closes.
  */
 const NEWEST: Readonly<Record<number, number>> = { 16: 15, 17: 11, 18: 6 }
 const KNOWN_ON = '13 August 2026'
 
 /**
- * Whether a version of PostgreSQL has holes that a newer one closes. It asks nobody: what has come out since this Tally
- * was made is not known.
+ * Whether a version of PostgreSQL has security holes that a newer one closes. It uses no network: it does not know
+ * versions that are newer than this Tally.
  *
  * @param versionNum as PostgreSQL has it in server_version_num: 180004 is 18.4
  */

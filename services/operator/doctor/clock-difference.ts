@@ -4,9 +4,9 @@ const WARNING_MS = 1_000
 const FAILED_MS = 10_000
 
 /**
- * Compares the clock of an engine with ours. What its answer took on the way is not counted against it.
+ * Compares the clock of an engine with this machine's. The time that its answer took does not count as a difference.
  *
- * @param read tells its time in milliseconds since 1970
+ * @param read returns the engine's time in milliseconds since 1970
  */
 export async function clockDifference(part: string, read: () => Promise<number>): Promise<Finding> {
   const before = Date.now()

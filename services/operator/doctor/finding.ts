@@ -3,12 +3,12 @@ import { withinMs } from '../../../shared/time/within-ms.ts'
 /** How bad it is: a warning can wait until there is time, a failure cannot. */
 export type Level = 'ok' | 'warning' | 'failed'
 
-/** What was found of a part of an installation. */
+/** The result of a check of one part of an installation. */
 export interface Finding {
-  /** As an operator calls it: `PostgreSQL`, `topic usage-events`. */
+  /** The name that operators use: `PostgreSQL`, `topic usage-events`. */
   part: string
   level: Level
-  /** What is so, and what to do about it. */
+  /** What was found, and what to do about it. */
   says: string
 }
 
@@ -16,16 +16,16 @@ export const ok = (part: string, says: string): Finding => ({ part, level: 'ok',
 export const warning = (part: string, says: string): Finding => ({ part, level: 'warning', says })
 export const failed = (part: string, says: string): Finding => ({ part, level: 'failed', says })
 
-/** Looks at one part. */
+/** A check of one part. */
 export interface Check {
   part: string
   look: () => Promise<Finding[]>
 }
 
-/** An engine that hangs must not hold up what there is to say of the others. */
+/** Limited, so that an engine that hangs does not hold up the other checks. */
 const LOOK_MS = 20_000
 
-/** Looks at all parts at once; what cannot be looked at is a finding too. In the order of the checks. */
+/** Runs all checks at once. A check that fails is a finding, too. The findings are in the order of the checks. */
 export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
   const findings = await Promise.all(checks.map(runCheck))
   return findings.flat()
@@ -39,7 +39,7 @@ async function runCheck({ part, look }: Check): Promise<Finding[]> {
   }
 }
 
-/** In one line; of several attempts the first. */
+/** The message in one line; of several attempts the first one's. */
 function messageOf(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return messageOf(err.errors[0])
   const text = err instanceof Error ? err.message : String(err)
