@@ -2,8 +2,8 @@ const FIRST_MS = 200
 const LONGEST_MS = 10_000
 
 /**
- * How long to wait before a request goes out again: twice as long each time up to ten seconds, and a random part of it,
- * so that clients which were refused together do not come back together.
+ * How long to wait before a request is sent again. The wait doubles each time, up to ten seconds. A part of it is
+ * random, so that clients that were refused together do not come back together.
  *
  * @param attempt how often it failed before, from 0
  * @param random from 0 up to 1
@@ -18,7 +18,7 @@ export function backOffMs(attempt: number, random: number): number {
  * Reads a Retry-After header, which holds seconds or a date.
  *
  * @param now milliseconds since 1970
- * @returns milliseconds; 0 when there is none or it makes no sense
+ * @returns milliseconds; 0 when there is none or it is not valid
  */
 export function parseRetryAfter(header: string | undefined, now: number): number {
   if (header === undefined) return 0

@@ -9,7 +9,7 @@ import { numberOption } from './number-option.ts'
 import { type Ask, reportingClient, type Retry } from './reporting-client.ts'
 import { typedPath } from './typed-path.ts'
 
-/** Options about where Tally is, for node's parseArgs. */
+/** Options for the connection to Tally, for node's parseArgs. */
 export const CONNECTION_OPTIONS = {
   url: { type: 'string' },
   'key-file': { type: 'string' },
@@ -22,11 +22,11 @@ export interface ConnectionValues {
   'retry-for'?: string | undefined
 }
 
-/** Where Tally is, who we are, and how long we try. */
+/** The address of Tally, the API key, and how long requests are tried again. */
 export interface ConnectionSettings {
   baseUrl: URL
   apiKey: string
-  /** Where the key is from, for messages: a file, or a variable. */
+  /** Where the key is from, for messages: a file or a variable. */
   keySource: string
   retryForMs: number
 }
@@ -39,13 +39,14 @@ export interface Connection {
 const DEFAULT_PORT = 8_080
 const RETRY_FOR_S = { default: 300, min: 0, max: 86_400 }
 const REQUEST_TIMEOUT_MS = 60_000
-/** How long answers are waited for once the program is to stop. */
+/** How long answers are waited for after the program was asked to stop. */
 const LAST_ANSWERS_MS = 5_000
 
 /**
- * Reads where Tally is. The key never comes from the command line, where every user of the machine can see it.
+ * Reads the settings of the connection. The key never comes from the command line, where every user of the machine can
+ * see it.
  *
- * @param keyFileName the file in DATA_DIR that holds the key unless another is given
+ * @param keyFileName the file in DATA_DIR with the key, if no other file is given
  * @throws UsageError, ConfigError, StartupError when there is no key
  */
 export async function readConnection(
@@ -69,7 +70,7 @@ export async function readConnection(
   return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, retryForMs }
 }
 
-/** Where the Tally of this data folder serves, or served last. */
+/** The address at which the Tally of this data folder serves, or last served. */
 const readAddress = (dataDir: string): Promise<string> =>
   readFile(path.join(dataDir, API_ADDRESS_FILE), 'utf8').then(
     (text) => text.trim(),
@@ -94,11 +95,11 @@ async function readKey(file: string): Promise<string> {
   return text.trim()
 }
 
-/** Without the slash at its end, and without a password in it. */
+/** A URL without a slash at its end, and without its password. */
 export const showUrl = ({ protocol, host, pathname }: URL): string =>
   `${protocol}//${host}${pathname.replace(/\/$/, '')}`
 
-/** Connects to Tally: nothing is sent yet. */
+/** Makes the connection to Tally; nothing is sent yet. */
 export function connect(
   { baseUrl, apiKey, keySource, retryForMs }: ConnectionSettings,
   connectionsMax: number,

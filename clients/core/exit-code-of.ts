@@ -5,8 +5,8 @@ import { printableLines } from '../../shared/text/printable.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 
 /**
- * Runs a program to its exit code, and says why when it ends early. Whatever it writes may be shown in a terminal,
- * whoever it comes from.
+ * Runs a program to its exit code, and prints why if it ends early. Everything that it prints is made safe for a
+ * terminal.
  *
  * @param npmForm how it is called through npm
  */
@@ -27,7 +27,7 @@ export async function exitCodeOf(program: Program, given: ProgramContext, npmFor
   }
 }
 
-/** In one line when it is something the user can mend, else as the bug that it is. */
+/** Explains an error: in one line when the user can correct it, else as a bug. */
 function explain(err: unknown, { args, err: print }: ProgramContext, npmForm: string): number {
   if (isUsageError(err)) {
     print(`${err.message}${npmHint(args, npmForm)}\nSee --help.`)

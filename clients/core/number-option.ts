@@ -6,7 +6,10 @@ interface Bounds {
   max: number
 }
 
-/** Reads the value of a numeric option. @throws UsageError when it is no number within the bounds */
+/**
+ * Reads the value of a numeric option.
+ * @throws UsageError when it is no number within the bounds
+ */
 export function numberOption(name: string, text: string | undefined, bounds: Bounds): number {
   if (text === undefined) return bounds.default
   const value = Number(text)
@@ -16,7 +19,10 @@ export function numberOption(name: string, text: string | undefined, bounds: Bou
   )
 }
 
-/** The same for whole numbers. @throws UsageError */
+/**
+ * Reads the value of an option that is a whole number.
+ * @throws UsageError when it is none within the bounds
+ */
 export function integerOption(name: string, text: string | undefined, bounds: Bounds): number {
   const value = numberOption(name, text, bounds)
   if (Number.isInteger(value)) return value

@@ -2,13 +2,13 @@ import { LAST_SECOND } from '../../shared/domain/time-range.ts'
 import type { Fault } from '../reporter/import/parse-quantity.ts'
 
 /**
- * How times are written. `auto` takes text and Unix times alike: seconds, milliseconds, microseconds and nanoseconds of
- * any time that Tally takes differ by their number of digits, so there is nothing to guess.
+ * How times are written. `auto` takes text and Unix times. Unix seconds, milliseconds, microseconds and nanoseconds
+ * have different numbers of digits for every time that Tally takes, so nothing is guessed.
  */
 export const TIME_FORMATS = ['auto', 'text', 'unix-s', 'unix-ms', 'unix-us', 'unix-ns'] as const
 export type TimeFormat = (typeof TIME_FORMATS)[number]
 
-/** Digits of the fraction of a second that each Unix format carries in its whole number. */
+/** How many digits of each Unix format are the fraction of a second. */
 const UNIX_PLACES: Partial<Record<TimeFormat, number>> = {
   'unix-s': 0,
   'unix-ms': 3,
@@ -19,10 +19,10 @@ const UNIX_PLACES: Partial<Record<TimeFormat, number>> = {
 export type ParseTime = (text: string) => number | Fault
 
 /**
- * Makes a reader of times. Events have whole seconds: a fraction is checked for being one, and cut.
+ * Makes a parser of times. Events have whole seconds: a fraction is checked, and cut off.
  *
- * @param utcOffsetS seconds that local time is ahead of UTC, for text that does not say
- * @returns a function to Unix seconds, or why the text is no time
+ * @param utcOffsetS seconds that local time is ahead of UTC, for text without a zone
+ * @returns a function that returns Unix seconds, or why the text is not a time
  */
 export function timeParser(format: TimeFormat, utcOffsetS: number): ParseTime {
   return (text) => {
@@ -43,7 +43,7 @@ function parse(text: string, format: TimeFormat, utcOffsetS: number): number | u
   return digits === undefined ? parseText(text, utcOffsetS) : parseUnix(text, placesOf(digits.length))
 }
 
-/** 9 and 10 digits are seconds, 12 and 13 milliseconds, and so on: 1973 to 2286. */
+/** 9 and 10 digits are seconds, 12 and 13 milliseconds, and so on: from 1973 to 2286. */
 function placesOf(digits: number): number | undefined {
   const places = Math.floor((digits - 9) / 3) * 3
   return places >= 0 && places <= 9 && (digits - 9) % 3 < 2 ? places : undefined
@@ -58,7 +58,7 @@ function parseUnix(text: string, places: number | undefined): number | undefined
 const TEXT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?))?)?$/i
 
-/** ISO 8601 in its extended form, or the same with a space for the T; a date alone is its first second. */
+/** Parses ISO 8601 in its extended form, also with a space for the T. A date alone is its first second. */
 function parseText(text: string, utcOffsetS: number): number | undefined {
   const match = TEXT.exec(text)
   if (match === null) return undefined
@@ -68,7 +68,7 @@ function parseText(text: string, utcOffsetS: number): number | undefined {
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const ms = Date.UTC(year, month - 1, day, hour, minute, second)
   const date = new Date(ms)
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined // 31 April
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined // such as 31 April
   const offset = match[7] === undefined ? utcOffsetS : parseUtcOffset(match[7])
   return offset === undefined ? undefined : ms / 1_000 - offset
 }
@@ -92,7 +92,7 @@ const UNIX_EXAMPLES: Partial<Record<TimeFormat, string>> = {
 
 function hint(text: string, format: TimeFormat): string {
   if (/^\d{1,2}[/.]\d{1,2}[/.]\d{2,4}/.test(text))
-    return ': day and month cannot be told apart, export it as 2026-01-31'
+    return ': day and month cannot be distinguished, export it as 2026-01-31'
   if (/^\d+(\.\d+)?$/.test(text) && format === 'text') return ' but a number; see --time-format'
   const example = UNIX_EXAMPLES[format]
   if (example !== undefined) return ` in ${format}, such as ${example}; --time-format auto takes text too`

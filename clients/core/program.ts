@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** What a program has to do with the world, so that a test can put another one in its place. */
+/** What a program uses of its environment, so that a test can replace it. */
 export interface ProgramContext {
   /** The words after the program's name. */
   args: readonly string[]
@@ -10,7 +10,7 @@ export interface ProgramContext {
   out: (line: string) => void
   /** Writes a line about the work: bad lines, retries, progress. */
   err: (line: string) => void
-  /** Where a progress bar can be drawn; undefined when nobody looks on. */
+  /** The terminal for a progress bar; undefined when there is none. */
   screen: NodeJS.WriteStream | undefined
   /** Aborted when the program is asked to stop. */
   signal: AbortSignal

@@ -3,9 +3,9 @@ import { StartupError } from '../../shared/errors/startup-error.ts'
 import { backOffMs, parseRetryAfter } from './back-off.ts'
 import type { HttpAnswer, HttpRequest, HttpSender } from './http-sender.ts'
 
-/** A request that goes out again. */
+/** A request that is sent again. */
 export interface Retry {
-  /** What came instead of an answer, as a clause. */
+  /** Why there was no answer, as a clause. */
   reason: string
   waitMs: number
   /** For how much longer it is tried. */
@@ -16,22 +16,22 @@ export interface ReportingClientOptions {
   sender: HttpSender
   /** For messages: the URL, and where the key is from. */
   place: { url: string; keySource: string }
-  /** For how long one request is tried again before the program gives up, once anything was there. */
+  /** How long one request is tried again before the program gives up, once a Tally was reached. */
   retryForMs: number
-  /** Once aborted, nothing is tried again; what is on its way may still be answered. */
+  /** Once aborted, nothing is tried again; requests on their way may still be answered. */
   signal: AbortSignal
   onRetry: (retry: Retry) => void
 }
 
 /**
- * Asks Tally until it answers: with a 2xx, or with a 4xx that is about the request (400, 404, 409, 413, 422).
+ * Sends a request until Tally answers it: with a 2xx, or with a 4xx about the request (400, 404, 409, 413, 422).
  *
- * @throws StartupError when it may not, when nobody like Tally is there, or after retryForMs
- * @throws Interrupted when it was told to stop before an answer came
+ * @throws StartupError when the key is refused, when no Tally is there, or after retryForMs
+ * @throws Interrupted when it was stopped before an answer came
  */
 export type Ask = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** The program was told to stop; whether the request was carried out is not known. */
+/** The program was stopped; the request may have been carried out. */
 class Interrupted extends Error {
   constructor() {
     super('interrupted')
@@ -40,8 +40,8 @@ class Interrupted extends Error {
 }
 
 /**
- * Sends the same bytes again after 408, 429, any 5xx and cut connections. That is safe for everything we send: events
- * carry idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
+ * Sends the same bytes again after 408, 429, any 5xx and cut connections. That is safe for everything that is sent:
+ * events have idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
  */
 export function reportingClient(options: ReportingClientOptions): Ask {
   const { place, retryForMs, signal, onRetry } = options
@@ -67,13 +67,13 @@ export function reportingClient(options: ReportingClientOptions): Ask {
   }
 }
 
-/** For how long a Tally that was never there is waited for: someone may be starting it. */
+/** How long to wait for a Tally that was never reached: somebody may be starting it. */
 const FIRST_CONTACT_MS = 3_000
 
 interface Failure {
   reason: string
   retryAfterMs: number
-  /** Nothing listens there. */
+  /** Set when nothing listens at the address. */
   nobodyThere?: true
 }
 type Outcome = { answer: HttpAnswer } | Failure
@@ -115,7 +115,7 @@ function firstLine(text: string): string {
   return line.length > TEXT_SHOWN_MAX ? `${line.slice(0, TEXT_SHOWN_MAX)}…` : line
 }
 
-/** Node says which addresses it tried only in the parts of an AggregateError. */
+/** Node names the tried addresses only in the parts of an AggregateError. */
 function describeFailure(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
   return err instanceof Error ? err.message : String(err)

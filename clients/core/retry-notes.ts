@@ -2,14 +2,14 @@ import type { Retry } from './reporting-client.ts'
 
 const AT_MOST_EVERY_MS = 2_000
 
-/** Tells that requests go out again. */
+/** Prints that requests are sent again. */
 export interface RetryNotes {
   add: (retry: Retry) => void
-  /** Where notes go from now on. */
+  /** Prints further notes with another function. */
   printTo: (print: (line: string) => void) => void
 }
 
-/** Not a line for each of them, because requests tend to fail together. */
+/** It prints only some of the notes, because requests tend to fail together. */
 export function retryNotes(print: (line: string) => void): RetryNotes {
   let printed = print
   let toldAt = -Infinity

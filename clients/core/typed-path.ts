@@ -1,5 +1,7 @@
 import path from 'node:path'
 
-/** A path as the user typed it: npm runs us in the project's folder, and says in INIT_CWD where the user is. */
+/**
+ * Resolves a path as the user typed it. npm runs the program in the project's folder; INIT_CWD has the user's folder.
+ */
 export const typedPath = (typed: string, env: NodeJS.ProcessEnv): string =>
   path.resolve(env['INIT_CWD'] ?? '.', typed)

@@ -1,13 +1,12 @@
 /**
- * Work that goes on side by side, up to a limit. Whoever adds more waits: that is what keeps a fast reader from filling
- * the memory.
+ * Runs work concurrently, up to a limit. A caller that adds more has to wait, so a fast reader cannot fill the memory.
  */
 export class InFlight {
   private readonly max: number
   private readonly underWay = new Set<Promise<void>>()
   private failure: { err: unknown } | undefined
 
-  /** @param max how many pieces of work may be under way at once */
+  /** @param max how many pieces of work may run at once */
   constructor(max: number) {
     this.max = max
   }
@@ -16,7 +15,10 @@ export class InFlight {
     return this.underWay.size
   }
 
-  /** Starts a piece of work as soon as there is room for it. @throws the first failure of any work added before */
+  /**
+   * Starts a piece of work as soon as there is room for it.
+   * @throws the first failure of any work added before
+   */
   async add(work: () => Promise<void>): Promise<void> {
     while (this.underWay.size >= this.max) await Promise.race(this.underWay)
     this.throwFailure()
@@ -28,7 +30,10 @@ export class InFlight {
     this.underWay.add(running)
   }
 
-  /** Resolves when nothing is under way any more. @throws the first failure */
+  /**
+   * Resolves when all work has ended.
+   * @throws the first failure
+   */
   async settle(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay)
     this.throwFailure()

@@ -3,12 +3,15 @@ import { StartupError } from '../../shared/errors/startup-error.ts'
 import { UsageError } from '../../shared/errors/usage-error.ts'
 import type { TallyResources } from './tally-resources.ts'
 
-/** What a quantity is reported against, as an event names it. */
+/** The metric or currency of a quantity, as an event names it. */
 export type EventSource = { metric_id: string } | { currency: string }
 
 const CURRENCY = /^currency:([A-Za-z]{3})$/
 
-/** Checks the shape of a source as a user writes it: a metric's name or id, or `currency:usd`. @throws UsageError */
+/**
+ * Checks the form of a source as a user writes it: a metric's name or id, or `currency:usd`.
+ * @throws UsageError when it is none of them
+ */
 export function requireSourceText(text: string): void {
   if (text === '') throw new UsageError('a metric has a name of at least one character')
   if (/^currency:/i.test(text) && !CURRENCY.test(text))
@@ -16,9 +19,9 @@ export function requireSourceText(text: string): void {
 }
 
 /**
- * Finds what a user means by a metric's name or id, or `currency:usd`.
+ * Finds the metric or currency that a user names: a metric's name or id, or `currency:usd`.
  *
- * @param create whether to make the metric when there is none
+ * @param create whether to make a missing metric
  * @throws StartupError when there is no such metric, or several of that name
  */
 export async function resolveSource(

@@ -3,11 +3,11 @@ import { printable } from '../../shared/text/printable.ts'
 import type { HttpAnswer } from '../core/http-sender.ts'
 import type { Ask } from '../core/reporting-client.ts'
 
-/** An event that Tally does not take. */
+/** An event that Tally refuses. */
 interface RefusedEvent {
-  /** Its place among the events that were given. */
+  /** Its index in the given list. */
   index: number
-  /** In Tally's words; begins with the field. */
+  /** Tally's reason; it begins with the field. */
   reason: string
 }
 
@@ -22,8 +22,8 @@ interface Placed {
 }
 
 /**
- * Reports events until Tally has taken all of them but those it refuses by name: a batch is all or nothing, so the rest
- * of a refused one goes out again without them.
+ * Reports events until Tally has taken all of them, except those that it refuses by name. A batch is all or nothing, so
+ * after a refusal the rest is sent again without the refused events.
  *
  * @param events JSON texts, at most 1,000
  * @throws StartupError, Interrupted as the client does
@@ -66,13 +66,13 @@ async function report(ask: Ask, events: readonly Placed[], result: BatchResult):
     result.refused.push({ index: only.index, reason: `${answer.status} ${printable(answer.text)}` })
     return
   }
-  // The answer is about the batch as a whole: it is too large, or Tally could not tell which event it is.
+  // The answer is about the batch as a whole: it is too large, or Tally does not know which event is wrong.
   const middle = events.length >> 1
   await report(ask, events.slice(0, middle), result)
   await report(ask, events.slice(middle), result)
 }
 
-/** Why that strict: a 200 from something between us and Tally, such as a login page, would lose a batch. */
+/** Why so strict: with a 200 from something between us and Tally, such as a login page, a batch would be lost. */
 function requireAccepted({ status, text }: HttpAnswer, count: number): void {
   let accepted: unknown
   try {
@@ -86,7 +86,7 @@ function requireAccepted({ status, text }: HttpAnswer, count: number): void {
     )
 }
 
-/** Reads `events[3].quantity: …`, one a line, into reasons by place. */
+/** Reads `events[3].quantity: …`, one a line, into reasons by index. */
 function faultsByIndex(text: string): Map<number, string> {
   const faults = new Map<number, string>()
   for (const line of text.split('\n')) {

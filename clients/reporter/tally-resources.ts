@@ -8,12 +8,15 @@ import type { Ask } from '../core/reporting-client.ts'
 type Account = SchemaOf<'Account'>
 type Metric = SchemaOf<'Metric'>
 
-/** What an account used of a metric or a currency. */
+/** The usage of a metric or a currency by an account. */
 export type SourceUsage = SchemaOf<'AccountUsage'>['events_consumed'][number]
 
 export type TallyResources = ReturnType<typeof tallyResources>
 
-/** The operations on accounts and metrics that reporting needs. @throws what Ask throws, on every call */
+/**
+ * The operations on accounts and metrics that reporting needs.
+ * @throws what Ask throws, on every call
+ */
 export const tallyResources = (ask: Ask) => ({
   /** Undefined when there is none. */
   findAccount: (id: string) => find<Account>(ask, `/v2/accounts/${encodeURIComponent(id)}`),
@@ -31,7 +34,10 @@ export const tallyResources = (ask: Ask) => ({
     return named
   },
 
-  /** The account that has the external id, made when there is none; another may make it meanwhile, that is as well. */
+  /**
+   * The account with the external id; it is made when there is none. If somebody else makes it at the same time, that
+   * one is used.
+   */
   async ensureAccount(externalId: string, name = externalId): Promise<Account> {
     const before = await this.findAccountByExternalId(externalId)
     if (before !== undefined) return before
@@ -50,8 +56,8 @@ export const tallyResources = (ask: Ask) => ({
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
   /**
-   * Makes a metric once, however often and by however many it is asked for at the same time: several may
-   * have the same name, so the request carries a key made of it.
+   * Makes a metric once, even when several callers ask for it at the same time. Metrics may share a name, so the
+   * request has an idempotency key made of the name.
    */
   async createMetric(name: string): Promise<Metric> {
     const request: HttpRequest = {
@@ -71,7 +77,7 @@ export const tallyResources = (ask: Ask) => ({
     return made
   },
 
-  /** @returns what all usage ever of a metric comes to, as decimal text */
+  /** @returns the total of all usage ever of a metric, as decimal text */
   async usageTotal(accountId: string, metricId: string): Promise<string> {
     const path = `/v2/accounts/${accountId}/balance?metric_id=${metricId}`
     return (await get<SchemaOf<'Balance'>>(ask, path)).usage_total
@@ -95,7 +101,7 @@ async function allMetrics(ask: Ask): Promise<Metric[]> {
   return metrics
 }
 
-/** Every item of a list, page by page. */
+/** All items of a list, page by page. */
 async function* list<T extends { id: string }>(ask: Ask, path: string): AsyncGenerator<T> {
   let after = ''
   for (;;) {

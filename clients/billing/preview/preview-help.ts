@@ -1,6 +1,6 @@
 /** What `npm run preview -- --help` prints. */
-export const PREVIEW_HELP = `Writes what a period of every contract comes to into a file, over HTTP. It reads; nothing is issued, and running it again
-writes the file anew.
+export const PREVIEW_HELP = `Writes the preview of one period of every contract into a file, over HTTP. It only reads: nothing is issued, and
+another run writes the file again.
 
 usage: npm run preview -- --out FILE [options]
 

@@ -26,7 +26,7 @@ const COLUMNS: Record<string, (preview: InvoiceSummary) => string> = {
 /** The first line of CSV. */
 export const CSV_HEADER = Object.keys(COLUMNS).join(',')
 
-/** A preview as a line of CSV: amounts to the last digit, times in UTC. */
+/** A preview as a line of CSV: exact amounts, times in UTC. */
 export const csvLine = (preview: InvoiceSummary): string =>
   Object.values(COLUMNS)
     .map((column) => column(preview))

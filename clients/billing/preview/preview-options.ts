@@ -15,10 +15,10 @@ const OPTIONS = {
 export type PreviewFormat = 'csv' | 'ndjson'
 
 export interface PreviewOptions {
-  /** As it was typed; undefined is standard output. */
+  /** The path as it was typed; undefined means standard output. */
   out: string | undefined
   format: PreviewFormat
-  /** In Unix seconds; undefined is now. */
+  /** In Unix seconds; undefined means now. */
   at: number | undefined
   asOf: number | undefined
   connection: ConnectionValues
@@ -49,7 +49,7 @@ function readFormat(given: string | undefined, out: string): PreviewFormat {
   if (given !== undefined) throw new UsageError('--format must be csv or ndjson')
   if (/\.csv$/i.test(out)) return 'csv'
   if (/\.(ndjson|jsonl)$/i.test(out)) return 'ndjson'
-  throw new UsageError('--format is missing: csv or ndjson; the name of the file does not tell')
+  throw new UsageError('--format is missing: csv or ndjson; the name of the file does not say')
 }
 
 function readTime(option: string, text: string | undefined): number | undefined {

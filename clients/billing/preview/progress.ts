@@ -1,7 +1,7 @@
 import cliProgress from 'cli-progress'
 import { printableLines } from '../../../shared/text/printable.ts'
 
-/** Shows how many contracts are written, while it goes on. */
+/** Shows how many contracts are written so far. */
 export interface Progress {
   /** Writes a line about something that happened. */
   note: (line: string) => void
@@ -12,8 +12,8 @@ export interface Progress {
 const PLAIN_EVERY_MS = 5_000
 
 /**
- * A bar on a terminal, else a line every few seconds. How many contracts there are is known when the last page came:
- * until then the bar reaches for one page more than is there.
+ * A bar on a terminal, else a line every few seconds. The number of contracts is only known with the last page. Until
+ * then the end of the bar is one page ahead.
  *
  * @param page how many contracts a page has
  * @param screen the terminal, or undefined
@@ -28,7 +28,7 @@ export function showProgress(
     {
       stream: screen,
       format: '{bar} {value} contracts | {duration_formatted}',
-      gracefulExit: false, // Ctrl-C is ours
+      gracefulExit: false, // this program handles Ctrl-C itself
       linewrap: false,
     },
     cliProgress.Presets.shades_classic,
@@ -47,7 +47,7 @@ export function showProgress(
     stop() {
       bar.setTotal(done)
       bar.update(done)
-      bars.update() // stop() forgets lines that are not written yet
+      bars.update() // stop() drops lines that are not written yet
       bars.stop()
     },
   }

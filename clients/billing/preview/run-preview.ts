@@ -13,19 +13,19 @@ import { type Progress, showProgress } from './progress.ts'
 
 const PAGE = 100
 
-/** Where lines go: all of them are there once it is finished, and none before. */
+/** Where lines are written. They appear all at once when it is finished. */
 interface Output {
   write(lines: readonly string[]): Promise<void>
   finish(): Promise<void>
-  /** Leaves what was there before. */
+  /** Keeps what was there before. */
   abandon(): Promise<void>
 }
 
 /**
- * npm run preview: the previews of a period of all contracts, as a file.
+ * npm run preview: writes the previews of a period of all contracts to a file.
  *
  * @returns 0 when all are in the file, 130 when it was interrupted
- * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when it cannot go on
  */
 export async function runPreview(context: ProgramContext): Promise<number> {
   const options = readPreviewOptions(context.args)
@@ -67,7 +67,10 @@ export async function runPreview(context: ProgramContext): Promise<number> {
   }
 }
 
-/** Page after page, all as of the same second. @returns how many there are, and how many of each currency */
+/**
+ * Writes page after page, all as of the same second.
+ * @returns how many previews there are, and how many of each currency
+ */
 async function writePreviews(
   { at, asOf, format }: PreviewOptions,
   ask: Ask,
@@ -78,7 +81,7 @@ async function writePreviews(
   const totals = new Map<string, number>()
   let contracts = 0
   let cursor: string | undefined
-  // Both are those of the first page, which may take them for the company's now.
+  // Later pages use the values of the first page, which may take them from the company's clock.
   let [second, usageBefore] = [at ?? asOf, asOf]
   if (format === 'csv') await output.write([CSV_HEADER])
   for (;;) {

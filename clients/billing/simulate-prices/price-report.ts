@@ -10,7 +10,7 @@ import {
 import { formatTable } from '../../../shared/text/format-table.ts'
 import type { SchemaOf } from '../../contract.ts'
 
-/** How wide bars and the distribution are drawn, in characters. */
+/** The width of bars and of the distribution, in characters. */
 const WIDTH = 60
 const BAR_WIDTH = 40
 
@@ -20,7 +20,7 @@ type Figures = Pick<SimulatedAccount, 'baseline' | 'candidate' | 'difference'>
 
 const HEADINGS = ['baseline', 'candidate', 'difference', '']
 
-/** What all accounts come to together: a table, how many pay more and less, and how the differences are distributed. */
+/** The totals of all accounts: a table, how many pay more and less, and the distribution of the differences. */
 export const totalsReport = (totals: Totals): string[] => [
   ...formatTable(['', ...HEADINGS], [[accountsText(totals.accounts), ...cellsOf(totals)]], 1),
   ...(totals.in_other_currencies === 0
@@ -58,7 +58,7 @@ const cellsOf = ({ baseline, candidate, difference }: Figures): string[] => [
   percentText(difference, baseline),
 ]
 
-/** Digits in groups of three, as they are: nothing is rounded. */
+/** An exact decimal with its digits in groups of three. */
 function grouped(text: string): string {
   const [integer = '', fraction] = text.split('.')
   const whole = integer.replace(/\B(?=(\d{3})+$)/g, ',')
@@ -68,7 +68,7 @@ function grouped(text: string): string {
 const signed = (text: string): string =>
   text.startsWith('-') || text === '0' ? grouped(text) : `+${grouped(text)}`
 
-/** How much of the baseline a difference is, to a tenth of a percent; nothing of nothing. */
+/** A difference in percent of the baseline, to a tenth; empty when the baseline is 0. */
 function percentText(difference: string, baseline: string): string {
   const of = parseRatio(baseline)
   if (isZeroRatio(of)) return ''
@@ -93,13 +93,13 @@ function changedReport({ accounts, increased, decreased, unchanged }: Totals): s
   return table.map((line, index) => `${line}  ${bars[index] ?? ''}`.trimEnd())
 }
 
-/** At least a little of what is not nothing. */
+/** A bar; at least a short one for any count above 0. */
 const bar = (count: number, most: number): string =>
   '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((BAR_WIDTH * count) / most)))
 
 /**
- * A box plot: from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th.
- * Only where something is drawn is a number that holds not every digit.
+ * A box plot from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th. Only
+ * for the drawing are numbers rounded.
  */
 function distributionReport(quantiles: Totals['quantiles']): string[] {
   const { p5, p25, p50, p75, p95 } = quantiles

@@ -3,14 +3,20 @@ import type { SchemaOf } from '../../contract.ts'
 import type { HttpAnswer, HttpRequest } from '../../core/http-sender.ts'
 import type { Ask } from '../../core/reporting-client.ts'
 
-/** What is shown of a rate card. */
+/** The fields of a rate card that are shown. */
 export type CardName = Pick<SchemaOf<'RateCard'>, 'id' | 'name'>
 
 const CARD_ID = /^rate_card_[0-9a-f]{32}$/
 
-/** The operations that simulating needs. @throws what Ask throws, and StartupError when it is refused */
+/**
+ * The operations that a simulation needs.
+ * @throws what Ask throws, and StartupError when Tally refuses
+ */
 export const priceSimulations = (ask: Ask) => ({
-  /** @param card its id or its external id @param option that named it, for the error */
+  /**
+   * @param card its id or its external id
+   * @param option the option that named it, for the error
+   */
   async findCard(card: string, option: string): Promise<CardName> {
     if (CARD_ID.test(card)) {
       const request: HttpRequest = { method: 'GET', path: `/v2/rate-cards/${card}` }

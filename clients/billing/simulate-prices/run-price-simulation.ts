@@ -16,10 +16,10 @@ import { readSimulatePricesOptions, type SimulatePricesOptions } from './simulat
 const PAGE_MAX = 100
 
 /**
- * npm run simulate-prices: what accounts would pay by a rate card, beside what they pay.
+ * npm run simulate-prices: shows what accounts would pay by a rate card, compared with what they pay.
  *
  * @returns 0 when all went well, 130 when it was interrupted
- * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when it cannot go on
  */
 export async function runPriceSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulatePricesOptions(context.args, Math.floor(Date.now() / 1_000))
@@ -93,7 +93,7 @@ async function simulate({ options, changes, settings, ask }: Simulating, context
   for (const line of ['', ...totalsReport(totals), ...listed]) context.out(line)
 }
 
-/** What is asked of whom, before it is answered. */
+/** Describes the simulation before it is run. */
 function plan(
   { against, startAt, endAt, cadence }: SimulatePricesOptions,
   card: CardName,
@@ -109,7 +109,7 @@ function plan(
   ]
 }
 
-/** The accounts of the first page and of those after it. */
+/** Reads the accounts of all pages; the first page is given. */
 async function listAll(
   first: SchemaOf<'Simulation'>,
   count: number,

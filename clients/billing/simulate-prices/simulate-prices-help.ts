@@ -1,6 +1,6 @@
 /** What `npm run simulate-prices -- --help` prints. */
-export const SIMULATE_PRICES_HELP = `Shows what accounts would pay by a rate card, beside what they pay. It reads and changes nothing, and may be run again
-and again: for a time that is over the answer is the same, until usage is reported late or corrected.
+export const SIMULATE_PRICES_HELP = `Shows what accounts would pay by a rate card, compared with what they pay. It changes nothing, and may be run any number
+of times. For a past range the answer stays the same, until usage is reported late or corrected.
 
 usage: npm run simulate-prices -- --card CARD [options]
 

@@ -24,7 +24,7 @@ export interface SimulatePricesOptions {
   /** An id or an external id. */
   card: string
   changesFile: string | undefined
-  /** `contracts`, `none`, or as `card`. */
+  /** `contracts`, `none`, or an id or external id of a card. */
   against: string
   /** In Unix seconds, half-open. */
   startAt: number
@@ -86,7 +86,10 @@ function timeOf(option: string, text: string): number {
   return time
 }
 
-/** The first second of a UTC month. @param months after that of now */
+/**
+ * The first second of a UTC month.
+ * @param months the distance from the current month
+ */
 function monthStart(now: number, months: number): number {
   const date = new Date(now * 1_000)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1) / 1_000

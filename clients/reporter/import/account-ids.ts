@@ -4,16 +4,17 @@ import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { isPrintable } from '../../../shared/text/printable.ts'
 import type { TallyResources } from '../tally-resources.ts'
 
-/** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
+/** Finds the ids of accounts by their external ids; an external id without an account is absent. */
 export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>
 
 const CACHED_MAX = 200_000
 
 /**
- * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an
+ * Caches the accounts that were found. An external id may be moved to another account, but not in the middle of an
  * import.
  *
- * @param create whether to make accounts that are missing, named by their external ids, where these can be found again
+ * @param create whether to make missing accounts, with their external ids as names. It makes none whose id is invisible
+ *   or lost in URLs
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
   const cached = new LRUCache<string, string>({ max: CACHED_MAX })
@@ -43,10 +44,10 @@ export function accountIds(resources: TallyResources, create: boolean): AccountI
   }
 }
 
-/** Nobody would find an account again by an id that cannot be seen, or that Tally does not take. */
+/** False for an id that cannot be seen, or that URLs lose: nobody would find that account again. */
 const canBeFound = (externalId: string): boolean => isPrintable(externalId) && !isLostInUrls(externalId)
 
-/** What to say of an account that is not there. */
+/** What to print about a missing account. */
 export function adviceOnMissing(externalId: string): string {
   if (canBeFound(externalId)) return '; --create makes it'
   return isLostInUrls(externalId)
@@ -54,14 +55,14 @@ export function adviceOnMissing(externalId: string): string {
     : ', and --create makes none with characters that cannot be seen'
 }
 
-/** More accounts of one name are not looked for. */
+/** No more accounts of one name are looked for. */
 const NAMESAKES_MAX = 3
 
 /**
  * Finds the one account that all lines are for.
  *
  * @param text its id, its external id or its name, tried in this order
- * @param create whether to make it when there is none, with the text as external id and name
+ * @param create whether to make a missing account, with the text as its external id and name
  * @throws StartupError when there is none, or several of that name
  */
 export async function resolveAccount(

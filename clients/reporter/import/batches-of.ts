@@ -8,9 +8,9 @@ export interface DraftedLine {
 }
 
 /**
- * Gathers whole lines into batches, so that a line Tally refuses is named once.
+ * Gathers whole lines into batches, so that a line which Tally refuses is named once.
  *
- * @param eventsMax the most events in a batch; a line has no more of them than that
+ * @param eventsMax the most events in a batch; a line never has more
  */
 export async function* batchesOf(
   lines: AsyncIterable<DraftedLine>,
@@ -19,7 +19,7 @@ export async function* batchesOf(
   let batch: DraftedLine[] = []
   let events = 0
   for await (const line of lines) {
-    if (line.drafts.length === 0) continue // nothing but empty quantities
+    if (line.drafts.length === 0) continue // a line with only empty quantities
     if (events + line.drafts.length > eventsMax) {
       yield batch
       batch = []

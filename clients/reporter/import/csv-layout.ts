@@ -2,17 +2,17 @@ import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { printable } from '../../../shared/text/printable.ts'
 import type { WantedColumns } from './input-line.ts'
 
-/** Where the wanted columns of a CSV are. */
+/** The positions of the wanted columns of a CSV. */
 export interface CsvLayout {
   cells: readonly number[]
-  /** Why the place and not the name: it is part of the line as it stands, so no header can change a key. */
+  /** Why the position and not the name: it depends only on the line itself, so no header can change a key. */
   columnKeys: readonly string[]
   properties: readonly { index: number; name: string }[]
-  /** How many cells a record has; undefined when the first record is yet to say. */
+  /** How many cells a record has; undefined until the first record is read. */
   count: number | undefined
 }
 
-/** @throws UsageError when the names do not hold a wanted column, or hold it twice */
+/** @throws UsageError when a wanted column is not in the header, or is there twice */
 export function namedLayout(header: readonly string[], wanted: WantedColumns, delimiter: string): CsvLayout {
   const indexOf = (column: string) => {
     const index = header.indexOf(column)
@@ -27,7 +27,7 @@ export function namedLayout(header: readonly string[], wanted: WantedColumns, de
   return layoutOf(wanted, indexOf, header.length)
 }
 
-/** A header in one piece that is full of what other files have between their cells. */
+/** Finds another delimiter in a header that has only one cell. */
 function otherDelimiter(header: readonly string[], delimiter: string): string | undefined {
   const [only = ''] = header
   const seen =

@@ -13,7 +13,7 @@ interface ColumnTotal {
 }
 
 /**
- * Reads and checks an input as an import would, without a word to Tally, and tells what would be sent.
+ * Reads and checks an input as an import would, without contacting Tally, and prints what would be sent.
  *
  * @param err takes bad lines
  * @param out takes the result
@@ -53,7 +53,7 @@ export async function dryRun(
   for (const line of describe(totals, times, example, options)) out(line)
 }
 
-/** Looks at the time as Tally would, by the clock of this machine. */
+/** Checks the time as Tally would, but by this machine's clock. */
 function timely(events: LineEvents | Fault, timeColumn: string): LineEvents | Fault {
   const [draft] = 'fault' in events ? [] : events.drafts
   const fault = draft && findTimeFault(draft.occurredAt, Math.floor(Date.now() / 1_000))

@@ -1,11 +1,11 @@
-/** How far an import has come. */
+/** The progress of an import. */
 export interface ImportCounts {
   bytes: number
   lines: number
   /** Events that Tally confirmed. */
   events: number
   badLines: number
-  /** Quantity cells without a quantity: no event was made of them. */
+  /** Empty quantity cells; they make no event. */
   emptyQuantities: number
   /** Lines equal to an earlier one of this input; each counts. */
   repeatedLines: number

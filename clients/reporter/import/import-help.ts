@@ -24,7 +24,8 @@ what it means
   --time-format FORMAT    auto (default), text, unix-s, unix-ms, unix-us or unix-ns. Text is ISO 8601, or
                           2026-01-31 23:59:59 with an optional fraction and zone; auto takes it and all Unix times.
                           A date alone is midnight, in UTC unless --utc-offset is given. 31/01/2026 and 01/31/2026 are
-                          refused: which is the day cannot be told, and no option says so. Export ISO dates
+                          refused: day and month cannot be distinguished, and there is no option for them. Export
+                          ISO dates
   --utc-offset +HH:MM     the zone of times that do not say; UTC unless given
   --quantity COLUMN=METRIC
                           a quantity, and the metric it is of, by name or id; or a currency: cost=currency:usd.
@@ -37,7 +38,7 @@ what it means
                           a property to keep with each event; empty ones are left out. Repeat it for more
   --create                make accounts and metrics that are missing; no account whose external id has characters in
                           it that cannot be seen, such as a zero width space
-  --source NAME           tells inputs apart that may hold equal lines; see below
+  --source NAME           distinguishes inputs that may have equal lines; see below
 
 how
   --url URL               where Tally is, without /v2; else http://127.0.0.1:PORT where PORT is set, else where the
@@ -46,8 +47,8 @@ how
   --batch-size N          events in a request, at most and by default 1000
   --in-flight N           requests at once, 4 unless given
   --retry-for SECONDS     for how long a request is tried again when Tally is busy or away, 300 unless given
-  --strict                stop at the first bad line; what stands before it is sent
-  --dry-run               check every line and show what would be sent; talks to no Tally, and so looks for no account
+  --strict                stop at the first bad line; lines before it are sent
+  --dry-run               check every line and show what would be sent; it contacts no Tally, so it looks for no account
 
 Each line counts once, however often you import it: its events carry keys made of its text and of how many equal lines
 stand before it. So equal lines of one input all count; and the name of the file, the order of its lines, LF or CR LF at
@@ -57,6 +58,6 @@ a --source of its own, the same each time. What was imported once stays as it is
 with other options does not change it, and with another time, account or metric makes more events. To take usage back,
 void its events, or report the same quantity with a minus sign.
 
-A bad line is named with its number and the reason on standard error, and the rest goes on. Exit code: 0 all lines were
+A bad line is named with its number and the reason on standard error, and the import goes on. Exit code: 0 all lines were
 taken, 1 some were bad or Tally could not be reached, 2 the options make no sense, 130 interrupted by Ctrl-C.
 Memory: some 20 to 45 bytes for each different line; see clients/reporter/import/line-ordinals.ts.`

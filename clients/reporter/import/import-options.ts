@@ -33,20 +33,20 @@ const OPTIONS = {
 const FORMATS = ['csv', 'ndjson'] as const
 type InputFormat = (typeof FORMATS)[number]
 
-/** A quantity column and what it is a quantity of. */
+/** A quantity column, and the metric or currency of its quantities. */
 interface QuantityColumn {
   column: string
   /** A metric's name or id, or `currency:usd`. */
   metric: string
 }
 
-/** Where the account of a line comes from: one for all, or a column of external ids. */
+/** The account of the lines: one for all, or a column of external ids. */
 type AccountChoice = { fixed: string } | { column: string }
 
 export interface ImportOptions {
   /** A path, or `-` for standard input. */
   file: string
-  /** Undefined when the ending of the file's name has to say. */
+  /** Undefined when the ending of the file's name decides. */
   format: InputFormat | undefined
   delimiter: string
   header: boolean
@@ -127,7 +127,10 @@ const FORMAT_OF_ENDING: Readonly<Record<string, InputFormat>> = {
   '.jsonl': 'ndjson',
 }
 
-/** The format that was named, or that of the file's ending. @throws UsageError when neither says */
+/**
+ * The named format, or that of the file's ending.
+ * @throws UsageError when both are missing
+ */
 export function formatOf({ format: named, file }: Pick<ImportOptions, 'format' | 'file'>): InputFormat {
   const format = named ?? FORMAT_OF_ENDING[path.extname(file).toLowerCase()]
   if (format === undefined)
@@ -163,7 +166,7 @@ function parsePropertyColumn(text: string): PropertyColumn {
   return { column, name }
 }
 
-/** At the first `=`. */
+/** Splits at the first `=`. */
 function splitPair(text: string): [string, string | undefined] {
   const at = text.indexOf('=')
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]

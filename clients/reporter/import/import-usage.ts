@@ -11,9 +11,9 @@ import { type EventDraft, type LineRules, lineToEvents } from './line-to-events.
 
 export interface ImportDeps {
   ask: Ask
-  /** The account of every line, or how to find that of an external id. */
+  /** The account of every line, or how to find accounts by external id. */
   account: { id: string } | { idsOf: AccountIds }
-  /** What each quantity column is a quantity of. */
+  /** The metric or currency of each quantity column. */
   sources: readonly EventSource[]
   counts: ImportCounts
   onBadLine: (line: BadLine) => void
@@ -28,18 +28,18 @@ export interface ImportLimits {
   strict: boolean
 }
 
-/** Half of what Tally takes unless told otherwise: who sends too much may be cut off before the answer says so. */
+/** Half of Tally's default limit: a request that is too large may be cut off before its answer says so. */
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 
 /**
- * Reports the lines of an input as usage. Reading waits while as many batches as allowed are under way, so memory does
- * not grow with the input, but for what LineOrdinals keeps.
+ * Reports the lines of an input as usage. Reading waits while as many batches as allowed are on their way, so memory
+ * does not grow with the input, except for LineOrdinals.
  *
- * With `strict` what stands before the first bad line is reported, and of what follows only what was on its way
- * already.
+ * With `strict` the lines before the first bad line are reported. Of the lines after it, only those already on their
+ * way are.
  *
- * @throws StartupError, Interrupted as the client does, when what was on its way has ended; `counts` tells how far it
- *   came
+ * @throws StartupError, Interrupted as the client does, after everything on its way has ended; `counts` has the
+ *   progress
  */
 export async function importUsage(
   lines: InputLines,

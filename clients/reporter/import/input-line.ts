@@ -1,15 +1,15 @@
-/** One record of an input, taken apart but not understood yet. */
+/** One record of an input, split into cells but not interpreted yet. */
 export interface InputLine {
-  /** Where it begins and ends, from 1; the same unless a quoted cell holds line ends. */
+  /** Its first line, from 1; lastLine is the same unless a quoted cell holds line ends. */
   line: number
   lastLine: number
-  /** The record as it stands in the input, without its line end; line ends within are LF. What the key is made of. */
+  /** The record as in the input, without its line end; line ends within are LF. The key is made of it. */
   text: string
-  /** The cells of the columns asked for, in that order: exact text, undefined where the line has none. */
+  /** The cells of the wanted columns, in that order: exact text, undefined where the line has none. */
   cells: readonly (string | undefined)[]
-  /** What each of these columns is called in keys. */
+  /** The names of these columns in keys. */
   columnKeys: readonly string[]
-  /** The properties asked for, without empty ones. */
+  /** The wanted properties, without empty ones. */
   properties: Readonly<Record<string, unknown>>
 }
 
@@ -17,11 +17,11 @@ export interface InputLine {
 export interface BadLine {
   line: number
   lastLine: number
-  /** Why, for people. */
+  /** The reason, for people. */
   fault: string
 }
 
-/** What is wanted of each record. */
+/** The wanted columns of each record. */
 export interface WantedColumns {
   cells: readonly string[]
   properties: readonly PropertyColumn[]
@@ -29,24 +29,24 @@ export interface WantedColumns {
 
 export interface PropertyColumn {
   column: string
-  /** What it is called in the event. */
+  /** Its name in the event. */
   name: string
 }
 
 export type InputLines = AsyncIterable<InputLine | BadLine>
 
-/** A longer record is not read: a quote that is never closed would gather the rest of the input in memory. */
+/** A longer record is not read: a quote that is never closed would collect the rest of the input in memory. */
 export const RECORD_BYTES_MAX = 1_048_576
 
-/** What a decoder puts in the place of bytes that are not UTF-8. */
+/** A decoder puts this in place of bytes that are not UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
-/** Whether a cell lost bytes in decoding: a name that was altered in silence would be worse than a bad line. */
+/** Whether a cell lost bytes in decoding. A name that changed silently would be worse than a bad line. */
 export const isDamaged = (text: string | undefined): boolean => text?.includes(REPLACEMENT) === true
 
 export const NOT_UTF8 = 'holds bytes that are not UTF-8'
 
-/** A bad line as people are told of it. */
+/** The text that people get about a bad line. */
 export function describeBadLine({ line, lastLine, fault }: BadLine): string {
   const place = line === lastLine ? `line ${line}` : `lines ${line} to ${lastLine}`
   return `bad ${place}: ${fault}`

@@ -1,18 +1,18 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 
-/** Words of 32 bits in a slot: three of the digest, then how often it was seen; 0 marks an empty slot. */
+/** Words of 32 bits in a slot: three of the digest, then the count; 0 marks an empty slot. */
 const SLOT_WORDS = 4
 const FIRST_SLOTS = 1 << 12
 
 /**
  * Counts how often each line was seen, by its digest.
  *
- * Memory: 16 bytes a slot, and 21 to 43 bytes for each different line as the table is between 3/8 and 3/4 full; half as
- * much again for a moment while it grows. A million different lines take some 34 MB, a hundred million some 4 GB. A Map
- * of text would take five times that, and ends at 16 million entries.
+ * Memory: 16 bytes a slot, which is 21 to 43 bytes for each different line, because the table is between 3/8 and 3/4
+ * full. It takes half as much again for a moment while it grows. A million different lines take some 34 MB, a hundred
+ * million some 4 GB. A Map of text would take five times as much, and is limited to 16 million entries.
  *
- * Why 96 bits of the digest: two different lines with the same ones would share their count, so that importing the file
- * again in another order could give them other keys. Among a hundred million lines the chance of any such pair is 1 in
+ * Why 96 bits of the digest: two different lines with the same bits would share their count. Then an import of the same
+ * file in another order could give them other keys. Among a hundred million lines the chance of any such pair is 1 in
  * 10^13.
  */
 export class LineOrdinals {
@@ -53,7 +53,7 @@ export class LineOrdinals {
   }
 }
 
-/** The first word of the slot that holds the digest, or of the empty one where it belongs. */
+/** The first word of the slot with the digest, or of the empty slot where it belongs. */
 function slotOf(table: Uint32Array, a: number, b: number, c: number): number {
   const slots = table.length / SLOT_WORDS
   for (let slot = a % slots; ; slot = (slot + 1) % slots) {

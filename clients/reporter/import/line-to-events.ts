@@ -10,9 +10,9 @@ import { type Fault, parseQuantity } from './parse-quantity.ts'
 export interface EventDraft {
   /** The external id in the account column; undefined when one account is fixed for all. */
   accountExternalId: string | undefined
-  /** Which of the quantity columns it comes from, from 0. */
+  /** The index of its quantity column, from 0. */
   quantityIndex: number
-  /** Decimal text that Tally takes. */
+  /** Decimal text in a form that Tally takes. */
   quantity: string
   /** Unix seconds. */
   occurredAt: number
@@ -22,7 +22,7 @@ export interface EventDraft {
 
 export interface LineEvents {
   drafts: EventDraft[]
-  /** Quantity cells that were empty: they are no event. */
+  /** Empty quantity cells; they are no events. */
   emptyQuantities: number
 }
 
@@ -37,7 +37,7 @@ export interface LineRules {
 
 const EXTERNAL_ID_CHARACTERS_MAX = 256
 
-/** The cells that a line is asked for, in the order that lineToEvents expects them. */
+/** The cells that are needed of a line, in the order that lineToEvents expects. */
 export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: LineRules): string[] => [
   timeColumn,
   ...quantityColumns,
@@ -45,11 +45,11 @@ export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: Line
 ]
 
 /**
- * Makes events of a line, one for each quantity that is there: an empty cell says that nothing was measured, which is
- * no usage, and not that something is wrong with the others.
+ * Makes the events of a line, one for each quantity in it. An empty cell says that nothing was measured: it is no
+ * usage, and no fault of the other cells.
  *
  * @param ordinals counts this line too, bad or not
- * @returns the events, or what is wrong with the line; begins with the column
+ * @returns the events, or the line's fault, which begins with the column
  */
 export function lineToEvents(line: InputLine, rules: LineRules, ordinals: LineOrdinals): LineEvents | Fault {
   const { timeColumn, quantityColumns, accountColumn, parseTime, allowExponents, source } = rules

@@ -7,7 +7,7 @@ import { UsageError } from '../../../shared/errors/usage-error.ts'
 /** The bytes to import. */
 export interface Input {
   stream: Readable
-  /** Undefined when it cannot be known, as on a pipe. */
+  /** Undefined when it cannot be known, as for a pipe. */
   bytesTotal: number | undefined
 }
 
@@ -18,7 +18,7 @@ const CHUNK_BYTES = 256 * 1_024
  *
  * @param file an absolute path, or `-`
  * @param signal ends the stream when it is aborted
- * @param onBytes told how many bytes were read, as they are
+ * @param onBytes called with the number of bytes at each read
  * @throws StartupError when there is no such file
  */
 export async function openInput(
@@ -40,7 +40,7 @@ export async function openInput(
     },
   })
   addAbortSignal(signal, counter)
-  pipeline(source, counter, () => undefined) // an error comes out of the counter
+  pipeline(source, counter, () => undefined) // the counter passes on errors
   return { stream: counter, bytesTotal }
 }
 
@@ -59,6 +59,6 @@ async function sizeOf(file: string): Promise<number | undefined> {
   }
 }
 
-/** By its byte order mark. */
+/** Whether the byte order mark is one of UTF-16. */
 const isUtf16 = (start: Buffer): boolean =>
   start.length >= 2 && [0xfeff, 0xfffe].includes(start.readUInt16BE(0))

@@ -1,18 +1,19 @@
 import { findAmountFault } from '../../../shared/amount/amount.ts'
 import { plainDigits } from './plain-digits.ts'
 
-/** Why a text was not taken, as a clause for people. */
+/** Why a text was refused, as a clause for people. */
 export interface Fault {
   fault: string
 }
 
 /**
- * Reads a quantity as files have it. What can be brought into plain decimal text without a doubt and without losing a
- * digit is: space around it, a leading plus, `.5` and `5.`, zeros beyond the places that are kept. The rest is refused
- * by name rather than guessed at.
+ * Reads a quantity as files have it. It is converted only if that is certain and loses no digit: space around it, a
+ * leading plus, `.5` and `5.`, zeros beyond the allowed decimal places. Everything else is refused with its reason,
+ * never guessed.
  *
- * @param allowExponents take `5e-06` too. Not by itself: spreadsheets write large numbers that way after rounding them
- * @returns decimal text that Tally takes, or why not
+ * @param allowExponents also take `5e-06`. Not by default: spreadsheets write large numbers that way after rounding
+ *   them
+ * @returns decimal text in a form that Tally takes, or why not
  */
 export function parseQuantity(text: string, allowExponents: boolean): string | Fault {
   const trimmed = text.trim().replace(/^\+(?=[\d.])/, '')
@@ -27,7 +28,7 @@ export function parseQuantity(text: string, allowExponents: boolean): string | F
   return fault === undefined ? digits : { fault: explain(trimmed) ?? fault }
 }
 
-/** Zeros in front and at the end of the decimal places carry nothing. */
+/** Removes zeros that change nothing, in front and at the end of the decimal places. */
 const stripZeros = (digits: string): string =>
   /^-?\d+(\.\d+)?$/.test(digits)
     ? digits
@@ -35,7 +36,7 @@ const stripZeros = (digits: string): string =>
         .replace(/(\.\d*?)0+$/, (_, places: string) => places.replace(/\.$/, ''))
     : digits
 
-/** Names what exports commonly hold. */
+/** Explains the usual faults of exported quantities. */
 function explain(text: string): string | undefined {
   const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
   if (/^[+-]?\d{1,3}([,' \u00A0\u202F_]\d{3})+([.,]\d+)?$/.test(text))

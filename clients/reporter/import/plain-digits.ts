@@ -1,9 +1,9 @@
-/** An exponent beyond this is no quantity: writing it out would take more memory than the file. */
+/** No quantity has a larger exponent: written out, it would take more memory than the file. */
 const EXPONENT_MAX = 100
 
 /**
  * Writes a number with an exponent as plain digits, exactly: `5e-06` becomes `0.000005`, `1.5E+3` becomes `1500`. Text
- * without an exponent comes back as it is.
+ * without an exponent is returned unchanged.
  *
  * @returns undefined when it is no such number
  */

@@ -2,7 +2,7 @@ import cliProgress from 'cli-progress'
 import { printableLines } from '../../../shared/text/printable.ts'
 import type { ImportCounts } from './import-counts.ts'
 
-/** Shows how far an import is, while it runs. */
+/** Shows the progress of an import. */
 export interface Progress {
   /** Writes a line about something that happened. */
   note: (line: string) => void
@@ -36,7 +36,7 @@ function barProgress(counts: ImportCounts, bytesTotal: number, screen: NodeJS.Wr
       stream: screen,
       format:
         '{bar} {percentage}% | {lines} lines | {events} events | {bad} bad | {rate} events/s | {eta_formatted} left',
-      gracefulExit: false, // Ctrl-C is ours
+      gracefulExit: false, // this program handles Ctrl-C itself
       linewrap: false,
       etaBuffer: 100,
     },
@@ -59,7 +59,7 @@ function barProgress(counts: ImportCounts, bytesTotal: number, screen: NodeJS.Wr
     stop: () => {
       clearInterval(timer)
       bar.update(counts.bytes, payload())
-      bars.update() // stop() forgets lines that are not written yet
+      bars.update() // stop() drops lines that are not written yet
       bars.stop()
     },
   }

@@ -13,36 +13,35 @@ import {
 } from './input-line.ts'
 
 export interface CsvOptions {
-  /** One character. */
+  /** A single character. */
   delimiter: string
   /** Whether the first record names the columns; otherwise columns are numbers from 1. */
   header: boolean
 }
 
-/** What csv-parse gives with `raw`. */
+/** A record of csv-parse with the option `raw`. */
 interface RawRecord {
   record: string[]
   raw: string
 }
 
 /**
- * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF. Byte order marks
- * at the start of the input are passed over, and at the start of a record, where files were put together; so are empty
- * lines.
+ * Reads CSV: quoted cells may have delimiters, doubled quotes and line ends; lines end in LF or CR LF. Empty lines are
+ * skipped. So are byte order marks, at the start of the input and at the start of a record, where files were joined.
  *
- * Why `relax_quotes`, and a check of our own: csv-parse otherwise either stops at a stray quote or swallows lines after
- * it without a word. Relaxed it finds its feet at the next line end, and what is not well-formed is named as a bad line
- * here.
+ * Why `relax_quotes` and a check of our own: otherwise csv-parse either stops at a misplaced quote, or drops lines
+ * after it in silence. With it, csv-parse recovers at the next line end, and this reader reports what is not
+ * well-formed as a bad line.
  *
  * Why line numbers are counted from the raw text: csv-parse counts CR LF within quotes twice.
  *
- * @throws UsageError when a column is not there
+ * @throws UsageError when a column does not exist
  */
 export async function* readCsv(input: Readable, wanted: WantedColumns, options: CsvOptions): InputLines {
   const isWellFormed = wellFormedCsv(options.delimiter)
   const parser = parserOf(options.delimiter)
   const broken = watchForBreak(parser)
-  pipeline(input, withoutMarks, parser, () => undefined) // an error of the input comes out of the parser
+  pipeline(input, withoutMarks, parser, () => undefined) // the parser passes on errors of the input
   let layout = options.header ? undefined : numberedLayout(wanted)
   let next = 1
   let records = 0
@@ -71,15 +70,15 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
     yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
 }
 
-/** Byte order marks, which say nothing in UTF-8, at the start of text. */
+/** Byte order marks at the start of a text; they mean nothing in UTF-8. */
 const MARKS = /^\uFEFF+/
 const MARK = Buffer.from('\uFEFF')
 
-/** The parser takes a quote for one within a cell then, and the cell for none that is quoted. */
+/** After a byte order mark the parser takes the opening quote for a character of an unquoted cell. */
 const QUOTED_AFTER_MARK =
   'begins with a byte order mark before a quote, as where two files were put together: remove the mark'
 
-/** Passes over byte order marks at the start of an input. */
+/** Skips byte order marks at the start of an input. */
 async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of input) {
@@ -89,7 +88,7 @@ async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncGenerator<Buffe
     }
     start = Buffer.concat([start, chunk])
     while (start.subarray(0, MARK.length).equals(MARK)) start = start.subarray(MARK.length)
-    if (start.equals(MARK.subarray(0, start.length))) continue // it may be one of which not all is there
+    if (start.equals(MARK.subarray(0, start.length))) continue // this may be an incomplete mark
     yield start
     start = undefined
   }
@@ -109,15 +108,15 @@ const parserOf = (delimiter: string): Parser =>
   })
 
 interface Break {
-  /** How many records came before it; what comes after is made of pieces. */
+  /** How many records came before it; those after it are fragments. */
   after: number
   fault: string | undefined
 }
 
 /**
- * Notices where the parser loses its way: at a quote that is never closed.
+ * Notices where the parser fails: at a quote that is never closed.
  *
- * Why not by its errors: an error takes the records with it that were read but not fetched yet.
+ * Why not by its errors: an error also drops records that were read but not fetched yet.
  */
 function watchForBreak(parser: Parser): Break {
   const broken: Break = { after: Infinity, fault: undefined }
@@ -132,7 +131,7 @@ function watchForBreak(parser: Parser): Break {
   return broken
 }
 
-/** csv-parse leaves the LF of a CR LF out, and puts empty lines that it passed over in front of the next record. */
+/** csv-parse leaves out the LF of a CR LF, and puts skipped empty lines in front of the next record. */
 function placeOf(raw: string, next: number): { text: string; line: number; lastLine: number } {
   const start = Math.max(raw.search(/[^\r\n]/), 0)
   const line = next + start
@@ -145,7 +144,7 @@ function placeOf(raw: string, next: number): { text: string; line: number; lastL
   return { text, line, lastLine }
 }
 
-/** A test whether a record obeys RFC 4180: a cell is quoted as a whole, or holds no quote. */
+/** Makes a test whether a record obeys RFC 4180: a cell is quoted as a whole, or has no quote. */
 function wellFormedCsv(delimiter: string): (text: string) => boolean {
   const mark = delimiter.replace(/[\\\]^-]/, '\\$&')
   const cell = `(?:"[^"]*(?:""[^"]*)*"|[^"${mark}]*)`
@@ -168,6 +167,6 @@ function lineOf(
   })
   if (cells.some(isDamaged) || properties.some(([, value]) => isDamaged(value)))
     return { ...place, fault: NOT_UTF8 }
-  // Why fromEntries: an assignment to `__proto__` would vanish.
+  // Why fromEntries: an assignment to `__proto__` would be lost.
   return { ...place, cells, columnKeys: layout.columnKeys, properties: Object.fromEntries(properties) }
 }

@@ -13,9 +13,8 @@ import { plainDigits } from './plain-digits.ts'
 import { splitStream } from './split-stream.ts'
 
 /**
- * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are passed over. Columns
- * are the names of top-level fields. A number in a wanted cell becomes its digits as they stand in the text, however
- * many.
+ * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are skipped. Columns are
+ * the names of top-level fields. A number in a wanted cell is read as all the digits in the text.
  */
 export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
   let line = 0
@@ -34,10 +33,10 @@ export async function* readNdjson(input: Readable, wanted: WantedColumns): Input
   }
 }
 
-/** Why a Map: a column named `constructor` must not find what every object has. */
+/** Why a Map: a column named `constructor` must not find a property that every object has. */
 type Fields = ReadonlyMap<string, unknown>
 
-/** Stands before the digits of a number that JSON.parse would have altered. Tally takes no text with a NUL in it. */
+/** Marks the digits of a number that JSON.parse would have changed. Tally takes no text with a NUL in it. */
 const LOSSY = '\0'
 
 function lineOf(
@@ -78,13 +77,13 @@ function parseObject(text: string): Fields | undefined {
   return new Map<string, unknown>(Object.entries(value))
 }
 
-/** Turns each number that a double would alter into marked text. Strings are matched first, so that none is touched. */
+/** Turns each number that a double would change into marked text. Strings are matched first, so none is changed. */
 const markLossy = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"\\u0000${token}"`,
   )
 
-/** The text of a cell; undefined when there is none, null when it is something else. */
+/** The text of a cell; undefined when the cell is empty, null when it is something else. */
 function textOf(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return plainDigits(String(value)) ?? String(value)

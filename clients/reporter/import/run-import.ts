@@ -20,10 +20,10 @@ import { readNdjson } from './read-ndjson.ts'
 import { summaryOf } from './summary.ts'
 
 /**
- * npm run import: reports a file as usage. What it prints as the result goes to `out`, all else to `err`.
+ * npm run import: reports a file as usage. It prints the result to `out` and everything else to `err`.
  *
  * @returns 0 when every line was taken, 1 when some were bad, 130 when it was interrupted
- * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when it cannot go on
  */
 export async function runImport(context: ProgramContext): Promise<number> {
   const options = readImportOptions(context.args)
@@ -99,7 +99,7 @@ async function resolve(
 ): Promise<Pick<ImportDeps, 'account' | 'sources'>> {
   const resources = tallyResources(ask)
   const sources: EventSource[] = []
-  // One after the other: two columns may be quantities of one metric that is yet to be made.
+  // One after the other: two columns may be quantities of one metric that does not exist yet.
   for (const { metric } of quantities) sources.push(await resolveSource(resources, metric, create))
   if ('column' in account) return { sources, account: { idsOf: accountIds(resources, create) } }
   return { sources, account: { id: await resolveAccount(resources, account.fixed, create) } }
@@ -120,7 +120,7 @@ function readLines({ stream }: Input, options: ImportOptions, rules: LineRules):
   return readCsv(stream, wanted, { delimiter: options.delimiter, header: options.header })
 }
 
-/** Reads the first line ahead, so that a file without the right columns is refused before anything is made in Tally. */
+/** Reads the first line early, so that a file with wrong columns is refused before anything is made in Tally. */
 async function startReading(lines: InputLines): Promise<InputLines> {
   const iterator = lines[Symbol.asyncIterator]()
   let first: IteratorResult<Awaited<ReturnType<typeof iterator.next>>['value']> | undefined =

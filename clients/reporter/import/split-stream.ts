@@ -5,9 +5,9 @@ const NEWLINE = 0x0a
 /**
  * Cuts a stream of bytes into lines without their LF.
  *
- * Why not node:readline: it also ends lines at U+2028 and U+2029, which may stand in JSON text.
+ * Why not node:readline: it also ends lines at U+2028 and U+2029, which are valid in JSON text.
  *
- * @param bytesMax a longer line comes out as undefined, and takes no more memory than that
+ * @param bytesMax a longer line is returned as undefined, and never takes more memory than that
  */
 export async function* splitStream(input: Readable, bytesMax: number): AsyncGenerator<Buffer | undefined> {
   let parts: Buffer[] = []

@@ -1,10 +1,10 @@
 import type { ImportCounts } from './import-counts.ts'
 
 /**
- * What came of an import, for people.
+ * The result of an import, for people.
  *
  * @param ms how long it took
- * @param source the --source that was given, or nothing
+ * @param source the given --source, or nothing
  */
 export function summaryOf(counts: ImportCounts, ms: number, source: string): string[] {
   const { lines, events, badLines, emptyQuantities, repeatedLines } = counts
@@ -24,7 +24,7 @@ export function summaryOf(counts: ImportCounts, ms: number, source: string): str
 const REPETITION_IS_SAFE =
   'Lines that were imported before count only once: the same import run again shows the same numbers, and changes nothing.'
 
-/** Where lines repeat within a file, they will between files: that is when --source matters. */
+/** Where lines repeat within a file, they may also repeat between files: then --source matters. */
 const repetitionHint = (repeatedLines: number): string =>
   `${format(repeatedLines)} lines are equal to an earlier one, and were counted too. Equal lines of another file count ` +
   'only once with these, unless that file is imported with a --source of its own.'

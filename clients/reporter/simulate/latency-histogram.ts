@@ -2,11 +2,11 @@ const SMALLEST_MS = 0.1
 const GROWTH = 1.02
 
 /**
- * Durations, counted in classes that each reach 2 % further than the one before: any percentile to 2 %, in memory that
- * does not grow with their number.
+ * Durations, counted in classes whose limits grow by 2 %. Any percentile is exact to 2 %, and the memory does not grow
+ * with the number of durations.
  */
 export class LatencyHistogram {
-  /** The longest, exactly; 0 when there is none. */
+  /** The longest duration, exactly; 0 when there is none. */
   maxMs = 0
   count = 0
   private readonly classes: number[] = []
@@ -18,7 +18,10 @@ export class LatencyHistogram {
     if (ms > this.maxMs) this.maxMs = ms
   }
 
-  /** @param quantile from 0 to 1: 0.99 for the 99th percentile; undefined when there is nothing to tell */
+  /**
+   * @param quantile from 0 to 1: 0.99 for the 99th percentile
+   * @returns undefined when there are no durations
+   */
   percentile(quantile: number): number | undefined {
     let left = Math.max(Math.ceil(this.count * quantile), 1)
     for (const [index, count = 0] of this.classes.entries()) {

@@ -1,6 +1,6 @@
 import { type Random, randomInteger, randomLogNormal } from './seeded-random.ts'
 
-/** What simulated usage is measured in: metrics by name, and a currency. */
+/** The units of simulated usage: metrics by name, and a currency. */
 export const SOURCE_NAMES = [
   'simulated_input_tokens',
   'simulated_output_tokens',
@@ -9,7 +9,7 @@ export const SOURCE_NAMES = [
 ] as const
 export type SourceName = (typeof SOURCE_NAMES)[number]
 
-/** Prices in billionths of a dollar a token, and how often a model is asked for. */
+/** Prices in billionths of a dollar a token, and how often a model is used. */
 const MODELS = [
   { name: 'small', weight: 0.6, input: 150, output: 600, msPerToken: 4 },
   { name: 'medium', weight: 0.3, input: 800, output: 4_000, msPerToken: 11 },
@@ -20,7 +20,7 @@ const REGIONS = ['eu', 'us', 'ap'] as const
 const INPUT_TOKENS_MAX = 200_000
 const OUTPUT_TOKENS_MAX = 8_192
 
-/** One request to a made-up language model: a quantity of everything it used. */
+/** One request to a made-up language model: a quantity of everything that it used. */
 export interface MadeUpRequest {
   model: string
   region: string
@@ -40,7 +40,7 @@ export function makeUpRequest(random: Random): MadeUpRequest {
       simulated_input_tokens: String(input),
       simulated_output_tokens: String(output),
       simulated_compute_seconds: decimalText(output * model.msPerToken + randomInteger(random, 500), 3),
-      // Whole billionths of a dollar, below 2^53: no digit is lost on the way to text.
+      // Whole billionths of a dollar, below 2^53, so no digit is lost in the text.
       usd: decimalText(input * model.input + output * model.output, 9),
     },
   }
@@ -53,7 +53,7 @@ function pickModel(draw: number): (typeof MODELS)[number] {
 
 const tokens = (wanted: number, max: number): number => Math.min(Math.max(Math.round(wanted), 1), max)
 
-/** A whole number of the smallest units as decimal text: 1234 with 3 places is 1.234. */
+/** Writes a whole number of the smallest units as decimal text: 1234 with 3 places is 1.234. */
 function decimalText(units: number, places: number): string {
   const digits = String(units).padStart(places + 1, '0')
   return `${digits.slice(0, -places)}.${digits.slice(-places)}`

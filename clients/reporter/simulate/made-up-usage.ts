@@ -3,7 +3,7 @@ import { type Random, randomInteger, seededRandom, zipfPicker } from './seeded-r
 
 /** One event of made-up usage. */
 export interface MadeUpEvent {
-  /** Which account, from 0. */
+  /** The index of its account, from 0. */
   account: number
   source: SourceName
   /** Decimal text. */
@@ -12,35 +12,35 @@ export interface MadeUpEvent {
   occurredAt: number
   key: string
   properties: Readonly<Record<string, string>>
-  /** It happened long before it is reported. */
+  /** Whether it happened long before it is reported. */
   isLate: boolean
-  /** It was handed out before, and counts no second time. */
+  /** Whether it is a repetition, which must not count again. */
   isDuplicate: boolean
 }
 
 export interface MadeUpUsageOptions {
   seed: string
-  /** Enters the keys, as the seed does: another run makes other events. */
+  /** A part of the keys, like the seed: another run makes other events. */
   run: string
   accounts: number
-  /** Zipf's exponent. */
+  /** The exponent of Zipf's law. */
   skew: number
-  /** From 0 to 1: how many requests are reported late, and how many events twice. */
+  /** From 0 to 1: the share of requests that are reported late, and of events that are reported twice. */
   lateShare: number
   duplicateShare: number
-  /** How late, at most. */
+  /** How late at most. */
   lateMaxS: number
 }
 
 const LATE_MIN_S = 60
-/** A duplicate comes within so many events. */
+/** A duplicate follows within this many events. */
 const DUPLICATE_WITHIN = 2_000
 
 /**
- * Makes up usage without end: requests of accounts of which some are far busier than others, each an event for
- * everything it used. The same options and times give the same events in the same order.
+ * Makes up usage without end: requests of accounts, some of which are far busier than others. A request makes an event
+ * for each thing that it used. The same options and times give the same events in the same order.
  *
- * @param nowAt what time it is for the next request, in Unix seconds
+ * @param nowAt returns the time of the next request, in Unix seconds
  */
 export function* madeUpUsage(
   options: MadeUpUsageOptions,
@@ -75,7 +75,7 @@ function eventsOfRequest(
   })
 }
 
-/** Events that come again a while later. */
+/** Events that are repeated a while later. */
 class DuplicateQueue {
   private readonly byTurn = new Map<number, MadeUpEvent[]>()
   private turn = 0
@@ -87,7 +87,7 @@ class DuplicateQueue {
     else events.push(event)
   }
 
-  /** Those whose turn it is now. */
+  /** The events to be repeated now. */
   due(): readonly MadeUpEvent[] {
     const events = this.byTurn.get(++this.turn) ?? []
     this.byTurn.delete(this.turn)

@@ -14,12 +14,12 @@ export interface ProbeOptions {
   ask: Ask
   accountId: string
   metricId: string
-  /** Enters the keys of probes. */
+  /** A part of the keys of probes. */
   run: string
-  /** Milliseconds from the start of one probe to that of the next. */
+  /** Milliseconds from the start of one probe to the start of the next. */
   everyMs: number
   signal: AbortSignal
-  /** Told how many milliseconds passed from the acceptance of a probe until a balance showed it. */
+  /** Called with the milliseconds from the acceptance of a probe until a balance showed it. */
   onVisible: (ms: number) => void
 }
 
@@ -28,10 +28,10 @@ const SETTLED_MS = 500
 const ONE = parseAmount('1')
 
 /**
- * Reports an event of quantity 1 now and then, and asks for the balance until it is in: how fresh balances are. Asking
- * takes time as well, so what is measured is never less than the truth.
+ * Measures how fresh balances are: from time to time it reports an event of quantity 1, and reads the balance until the
+ * event is in it. Reading takes time as well, so the result is never less than the truth.
  *
- * @returns when it is stopped; a probe under way is dropped
+ * @returns when it is stopped; a running probe is dropped
  */
 export async function probeVisibility(options: ProbeOptions): Promise<void> {
   const { signal, everyMs, onVisible } = options
@@ -61,9 +61,7 @@ async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: n
   if (refused[0] !== undefined) throw new Error(`a probe was refused: ${refused[0].reason}`)
 }
 
-/**
- * Waits until probes of an earlier run are all in: one that came later would make one of ours seem fresher than it is.
- */
+/** Waits until all probes of an earlier run are counted: a late one would make a new probe seem fresher than it is. */
 async function settledTotal(usageTotal: () => Promise<Amount>, signal: AbortSignal): Promise<Amount> {
   let total = await usageTotal()
   for (;;) {

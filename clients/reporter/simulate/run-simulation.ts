@@ -19,7 +19,7 @@ const DIFFERENCES_SHOWN_MAX = 20
  * npm run simulate: reports made-up but lifelike usage.
  *
  * @returns 0 when all went well, 1 when --verify found a difference, 130 when it was interrupted
- * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when it cannot go on
  */
 export async function runSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulateOptions(context.args)
@@ -31,7 +31,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
   const settings = await readConnection(options.connection, context.env, 'test-api-key')
   context.out(planOf(options, settings))
   const connection = connect(settings, options.connectionsMax, context.signal, notes.add)
-  // Probes have a connection of their own: they measure balances, not how long the others keep one busy.
+  // Probes have a connection of their own: they measure balances, not how busy the other connections are.
   const probes = connect(settings, 1, context.signal, notes.add)
   try {
     return await simulate(options, { send: connection.ask, probe: probes.ask }, context)
@@ -44,7 +44,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
   }
 }
 
-/** What is about to happen to whose data, in one line. */
+/** Says in one line what will be done to which company's data. */
 function planOf(options: SimulateOptions, { baseUrl, apiKey, keySource }: ConnectionSettings): string {
   const { rate, secondsMax, eventsMax } = options
   const pace = rate === undefined ? 'as fast as possible' : `${rate.toLocaleString('en-US')} events a second`
@@ -70,7 +70,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
   if (options.verify && !options.runIsNamed)
     context.out('reading what is there already, to compare at the end …')
-  // A named run has accounts of its own and may be a repetition: what is there already is its own too.
+  // A named run has accounts of its own and may be a repetition: earlier usage there is from the same run.
   const before =
     options.verify && !options.runIsNamed
       ? await readSettledTotals(resources, simulated.accountIds, range, context.signal)
@@ -83,7 +83,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const probe: ProbeOptions = {
     ...simulated.probe,
     ask: asks.probe,
-    run: `${run}-${Date.now()}`, // a run that is repeated has probes of its own all the same
+    run: `${run}-${Date.now()}`, // even a repeated run has new probes
     everyMs: options.probeEveryMs,
     signal: context.signal,
     onVisible: (ms) => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A source of numbers from 0 up to 1, the same for the same seed on every machine. */
+/** Returns numbers from 0 up to 1; a seed gives the same numbers on every machine. */
 export type Random = () => number
 
 /** The generator sfc32 (Chris Doty-Humphrey, PractRand), because Math.random takes no seed. */
@@ -26,16 +26,16 @@ export function seededRandom(seed: string): Random {
 /** A whole number from 0 to max - 1. */
 export const randomInteger = (random: Random, max: number): number => Math.floor(random() * max)
 
-/** A positive number whose logarithm is normally distributed: many small ones, few very large ones. */
+/** A random number with a log-normal distribution: many small ones, few very large ones. */
 export function randomLogNormal(random: Random, median: number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * Math.exp(sigma * normal)
 }
 
 /**
- * Picks places from 0 to count - 1 as Zipf's law has it: the place n is picked in proportion to 1 / (n + 1)^exponent.
+ * Picks indexes from 0 to count - 1 by Zipf's law: index n with a probability in proportion to 1 / (n + 1)^exponent.
  *
- * @param exponent 0 picks all alike; 1 gives the first of a hundred a fifth of everything
+ * @param exponent 0 picks all equally often; 1 gives the first of a hundred a fifth of everything
  */
 export function zipfPicker(count: number, exponent: number): (random: Random) => number {
   const upTo = new Float64Array(count)

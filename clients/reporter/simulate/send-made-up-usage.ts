@@ -15,18 +15,18 @@ export interface SendMadeUpUsage {
   startAt: number
   ask: Ask
   stats: SimulationStats
-  /** Gathers what all events come to, each counted once. */
+  /** Adds up all events, each counted once. */
   totals: UsageTotals
   signal: AbortSignal
 }
 
-/** With fixed times and no rate, so many events share a second. */
+/** With fixed times and no rate, this many events share a second. */
 const EVENTS_A_SECOND = 1_000
 
 /**
  * Sends made-up usage on schedule, until the time or the number of events is reached.
  *
- * @throws StartupError when Tally refuses an event: then it is ours that is wrong, or its clock
+ * @throws StartupError when Tally refuses an event: then the event is wrong, or Tally's clock is
  */
 export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
   const { options, startAt, ask, stats, totals, simulated, signal } = simulation

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { InFlight } from '../in-flight.ts'
 
 export interface Schedule {
-  /** Events a second; undefined is as fast as possible. */
+  /** Events a second; undefined means as fast as possible. */
   rate: number | undefined
   secondsMax: number
   eventsMax: number
@@ -11,14 +11,14 @@ export interface Schedule {
 }
 
 /**
- * Sends batches when they are due, whatever became of those before (an open loop): an answer that takes long does not
- * slow the schedule down, it makes it fall behind until a connection is free, and that is measured. Were each batch
- * sent only after the last answer, a slow service would be asked less and look better than it is.
+ * Sends batches when they are due, even when earlier ones are not answered (an open loop). A slow answer does not slow
+ * the schedule down. Batches then wait for a free connection, and that delay is measured. If each batch were sent only
+ * after the last answer, a slow service would get fewer requests and look better than it is.
  *
- * @param send is given how many events it is to send and when it was due (`performance.now()` milliseconds); the calls
- *   begin one after the other
- * @param onBehind told how late each batch begins, in milliseconds
- * @param signal ends the schedule; what is on its way is waited for
+ * @param send gets the number of events to send and the time when they were due (`performance.now()` milliseconds); the
+ *   calls begin one after the other
+ * @param onBehind called with how late each batch begins, in milliseconds
+ * @param signal ends the schedule; requests on their way are waited for
  * @returns when everything was answered
  * @throws the first failure of send
  */
@@ -50,5 +50,5 @@ export async function sendOnSchedule(
 
 async function sleepUntil(at: number, signal: AbortSignal): Promise<void> {
   const ms = at - performance.now()
-  if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined) // the loop looks at the signal
+  if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined) // the loop checks the signal
 }

@@ -10,8 +10,8 @@ examples:
   npm run simulate -- --run nightly --start-at 1767225600 --events 100000 --verify
 
 how much
-  --rate N|max            events a second, 1000 unless given; they are sent when they are due, however long the answers
-                          to those before take, up to as many requests at once as there are connections
+  --rate N|max            events a second, 1000 unless given; they are sent when they are due, even while earlier ones
+                          are not answered, up to one request at once for each connection
   --seconds N             for how long, 30 unless --events is given
   --events N              how many events
   --batch-size N          events in a request, at most 1000; 100 unless given, and fewer below 1000 events a second
@@ -23,7 +23,7 @@ what
   --late PERCENT          requests that are reported late, 1 unless given, by up to
   --late-hours N          so many hours, 48 unless given
   --duplicates PERCENT    events that are reported twice, 1 unless given
-  --seed TEXT             another seed makes up other usage; 1 unless given
+  --seed TEXT             another seed gives other usage; 1 unless given
   --start-at TIME         when the first event happens, instead of now: Unix seconds, or 2026-01-31T12:00:00Z (UTC)
   --run NAME              with --start-at: a run with accounts of its own; the same run again, with the same options,
                           is the same events, and changes nothing. Otherwise every run is new, and shares its accounts
@@ -32,7 +32,7 @@ how well
   --probe-every MS        milliseconds between probes: events that are looked for in a balance as soon as they are
                           accepted; 1000 unless given, 0 for none
   --verify                at the end, compare what was sent with the usage that Tally answers, to the last digit; exit
-                          code 1 when anything differs. Nobody else may report to these accounts meanwhile
+                          code 1 when anything differs. Nobody else may report to these accounts at that time
   --verify-seconds N      for how long what was accepted may still be missing there, 30 unless given
 
 where

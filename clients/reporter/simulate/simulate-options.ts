@@ -28,9 +28,9 @@ const OPTIONS = {
 } as const
 
 export interface SimulateOptions {
-  /** Events a second; undefined is as fast as possible. */
+  /** Events a second; undefined means as fast as possible. */
   rate: number | undefined
-  /** How long it goes on; whichever is reached first. */
+  /** When this time or the number of events is reached, it ends. */
   secondsMax: number
   eventsMax: number
   batchSize: number
@@ -43,11 +43,11 @@ export interface SimulateOptions {
   /** From 0 to 1. */
   duplicateShare: number
   seed: string
-  /** Enters the keys of events. */
+  /** A part of the keys of events. */
   run: string
-  /** Whether the user named the run: then its accounts are its own, and running it again repeats it. */
+  /** Whether the user named the run: then it has its own accounts, and another run of the same name repeats it. */
   runIsNamed: boolean
-  /** Unix seconds; undefined is now. */
+  /** Unix seconds; undefined means now. */
   startAt: number | undefined
   /** Milliseconds between probes; 0 for none. */
   probeEveryMs: number
@@ -58,7 +58,7 @@ export interface SimulateOptions {
 }
 
 const SECONDS_DEFAULT = 30
-/** Unless the user says otherwise. */
+/** The default. */
 const BATCH_SIZE_MAX = 100
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -118,7 +118,7 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
   }
 }
 
-/** A tenth of a second's events, so that few of them do not come in rare heaps. */
+/** A tenth of a second's events: at a low rate large batches would be rare and uneven. */
 const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
 
 /** @param lateS how long before the start its late events may have happened */

@@ -3,10 +3,10 @@ import { resolveSource } from '../metric-source.ts'
 import type { TallyResources } from '../tally-resources.ts'
 import type { SourceName } from './made-up-request.ts'
 
-/** The accounts and metrics of a simulation, as Tally knows them. */
+/** The accounts and metrics of a simulation in Tally. */
 export interface SimulatedResources {
   accountIds: readonly string[]
-  /** The id of a metric, or the currency as it is. */
+  /** The id of a metric, or the code of a currency. */
   sources: Readonly<Record<SourceName, string>>
   probe: { accountId: string; metricId: string }
 }
@@ -14,9 +14,9 @@ export interface SimulatedResources {
 const SIDE_BY_SIDE = 8
 
 /**
- * Finds the accounts and metrics of a simulation, and makes those that are missing.
+ * Finds the accounts and metrics of a simulation, and makes missing ones.
  *
- * @param run the name of the run when its accounts are to be its own; otherwise all such runs share theirs
+ * @param run the name of a run with accounts of its own; runs without a name share theirs
  */
 export async function ensureSimulatedResources(
   resources: TallyResources,

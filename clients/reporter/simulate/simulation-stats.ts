@@ -1,12 +1,12 @@
 import { LatencyHistogram } from './latency-histogram.ts'
 
-/** What happens in a simulation, counted from its start and from the last line that was printed. */
+/** Counts what happens in a simulation, since its start and since the last printed line. */
 export class SimulationStats {
   sent = 0
   acknowledged = 0
   late = 0
   duplicates = 0
-  /** The most that the schedule was behind, in milliseconds. */
+  /** The greatest delay of the schedule, in milliseconds. */
   behindMaxMs = 0
   readonly latency = new LatencyHistogram()
   readonly visible = new LatencyHistogram()
@@ -25,7 +25,7 @@ export class SimulationStats {
     if (ms > this.behindMaxMs) this.behindMaxMs = ms
   }
 
-  /** One line about what happened since this was called before. */
+  /** One line about what happened since the last call. */
   nextLine(): string {
     const now = performance.now()
     const seconds = (now - this.last.at) / 1_000
@@ -67,7 +67,7 @@ export class SimulationStats {
   }
 }
 
-/** Below that a timer is late, not the schedule. */
+/** A smaller delay is only a late timer. */
 const BEHIND_SHOWN_MS = 100
 
 const percentiles = (latency: LatencyHistogram): string =>

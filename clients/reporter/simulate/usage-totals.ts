@@ -6,7 +6,7 @@ import {
   ZERO,
 } from '../../../shared/amount/amount.ts'
 
-/** What the events of one account and source come to. */
+/** Sum and count of the events of one account and source. */
 export interface UsageTotal {
   sum: Amount
   count: number
@@ -16,12 +16,18 @@ export interface UsageTotal {
 export class UsageTotals {
   private readonly byAccount = new Map<string, Map<string, UsageTotal>>()
 
-  /** Counts one event in. @param quantity decimal text */
+  /**
+   * Adds one event.
+   * @param quantity decimal text
+   */
   add(accountId: string, source: string, quantity: string): void {
     this.merge(accountId, source, { sum: parseAmount(quantity), count: 1 })
   }
 
-  /** Takes a total in. @param sum, count decimal text as an answer of Tally has it */
+  /**
+   * Adds a total.
+   * @param sum, count decimal text from an answer of Tally
+   */
   addTotal(accountId: string, source: string, sum: string, count: string): void {
     this.merge(accountId, source, { sum: amountFromDatabase(sum), count: Number(count) })
   }

@@ -14,7 +14,7 @@ const SIDE_BY_SIDE = 8
 const AGAIN_EVERY_MS = 250
 const SETTLED_MS = 1_000
 
-/** Reads what Tally answers for accounts: sum and count of every source. */
+/** Reads Tally's totals of accounts: sum and count of every source. */
 async function readTotals(
   resources: TallyResources,
   accountIds: readonly string[],
@@ -38,8 +38,8 @@ async function readTotals(
 }
 
 /**
- * Reads totals once they no longer change: events of an earlier run may have been accepted and not be counted yet, and
- * would seem to be too many later.
+ * Reads totals once they no longer change. Events of an earlier run may have been accepted and not be counted yet;
+ * later they would seem to be too many.
  */
 export async function readSettledTotals(
   resources: TallyResources,
@@ -60,7 +60,7 @@ export async function readSettledTotals(
 export interface Difference {
   accountId: string
   source: string
-  /** For people: what it should be and what Tally answers. */
+  /** For people: the right total, and Tally's. */
   text: string
 }
 
@@ -68,17 +68,17 @@ export interface VerifyOptions {
   resources: TallyResources
   accountIds: readonly string[]
   range: Range
-  /** What was there before. */
+  /** The totals before the run. */
   before: UsageTotals
-  /** What was sent. */
+  /** The totals of what was sent. */
   sent: UsageTotals
-  /** How long to wait for events that were accepted a moment ago. */
+  /** How long to wait for events that were just accepted. */
   waitMs: number
 }
 
 /**
- * Compares what was sent with what Tally answers, down to the last digit; asks again for accounts that differ until
- * everything is exact or the wait is over.
+ * Compares what was sent with Tally's totals, to the last digit. Accounts that differ are read again until everything
+ * is exact or the wait is over.
  */
 export async function verifyUsage(options: VerifyOptions): Promise<Difference[]> {
   const { resources, range, before, sent, waitMs } = options

@@ -4,7 +4,7 @@ import type { SimulationStats } from './simulation-stats.ts'
 const PRINT_EVERY_MS = 1_000
 
 /**
- * Does the work while probes go on and a line is printed every second.
+ * Runs the work, with probes beside it and a printed line every second.
  *
  * @returns how long the work took, in milliseconds
  */
@@ -27,7 +27,7 @@ export async function whileProbing(
   }, PRINT_EVERY_MS)
   const startedAt = performance.now()
   try {
-    // Both, so that a probe that fails is not found out about only at the end.
+    // Wait for both, so that the failure of a probe is noticed before the work ends.
     let ms = 0
     const working = work().finally(() => {
       ms = performance.now() - startedAt
