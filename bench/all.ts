@@ -6,15 +6,15 @@ import { type Compared, failWhenMissed, formatCompared } from './targets.ts'
 export interface BenchAllOptions {
   /** The largest data set. */
   events: number
-  /** Below which the data sets are, or are to be. */
+  /** The folder that has the data sets, or gets them. */
   data: string
   save: string
   print: (line: string) => void
 }
 
 /**
- * Every bench but those of many balances at once, of rollups and of the import of history, one after the other; in the
- * end each figure beside its floor and target. The process ends with 1 when a floor is missed.
+ * Runs every bench one after the other, except those of many balances at once, of rollups and of the import of history.
+ * Finally it prints each figure beside its floor and target. The process ends with 1 when a floor is missed.
  */
 export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {
   const startedAt = performance.now()
@@ -33,6 +33,6 @@ export async function benchAll({ events, data, save, print }: BenchAllOptions): 
   const tookS = Math.round((performance.now() - startedAt) / 1_000)
   await saveResult(save, { bench: 'all', events, tookS, compared })
   for (const line of formatCompared(compared)) print(line)
-  print(`all of it took ${tookS} s`)
+  print(`all benches took ${tookS} s`)
   failWhenMissed(compared)
 }

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 
-/** A handler that parses bodies and does nothing with them: what Express itself costs. */
+/** A handler that parses bodies and does nothing else: the cost of Express itself. */
 const app = express()
 app.use(express.json({ limit: '4mb' }))
 app.post(['/v2/events', '/v2/events/batch'], (_req, res) => {

@@ -10,7 +10,7 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchCloseOptions {
   events: number
-  /** Where the data set is, or is to be. Contracts are added to it, and found again. */
+  /** The folder of the data set, which is made if it is missing. Contracts are added to it, or found there. */
   folder: string
   save: string
   print: (line: string) => void
@@ -23,16 +23,16 @@ interface Page {
 
 const DAY_S = 86_400
 const PAGE = 100
-/** The period ends so many days ago, at midnight, before those of other benches begin, … */
+/** The period ends this many days, at midnight, before the periods of other benches begin. */
 const ENDED_DAYS_AGO = 29
-/** … and has so many days. */
+/** The length of the period in days. */
 const PERIOD_DAYS = 27
 const MADE_AT_ONCE = 8
 const BALANCES_BEFORE = 300
 
 /**
- * The close of a period: the previews of a contract of each of the data set's accounts, page after page, while somebody
- * reads balances one after the other.
+ * The close of a period: the previews of a contract of each account in the data set, page after page. Meanwhile a
+ * client reads balances one after the other.
  */
 export async function benchClose({ events, folder, save, print }: BenchCloseOptions): Promise<void> {
   print(describeMachine())
@@ -93,7 +93,7 @@ async function close(client: TallyClient, at: number): Promise<{ seconds: number
   }
 }
 
-/** One for each account, of a card of ten lines; made once for a data set and a period. */
+/** Makes a contract for each account, on a card of ten lines; once for a data set and a period. */
 async function makeContracts(
   client: TallyClient,
   dataSet: DataSet,

@@ -1,16 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-const TICKS_PER_SECOND = 100 // what Linux shows to programs, whatever its own clock does
+const TICKS_PER_SECOND = 100 // Linux shows this unit to programs, whatever its own clock ticks
 
 /** CPU time used so far, in seconds. */
 export interface CpuTime {
-  /** By the process itself, all its threads. */
+  /** Of the process itself, with all its threads. */
   self: number
-  /** By the processes below it. */
+  /** Of its child processes and their children. */
   children: number
 }
 
-/** Reads the CPU time of a process and of those it started. Linux only; zeros elsewhere. */
+/** Reads the CPU time of a process and of its children. Linux only; zeros elsewhere. */
 export async function cpuSecondsOf(pid: number): Promise<CpuTime> {
   if (process.platform !== 'linux') return { self: 0, children: 0 }
   const [self, children] = await Promise.all([readStat(pid), readBelow(pid)])
@@ -20,7 +20,7 @@ export async function cpuSecondsOf(pid: number): Promise<CpuTime> {
   }
 }
 
-/** The processes that a process started, and those that they did. Linux only; none elsewhere. */
+/** The processes that a process started, and the ones that these started. Linux only; none elsewhere. */
 export async function pidsBelow(pid: number): Promise<number[]> {
   return process.platform === 'linux' ? (await readBelow(pid)).map((stat) => stat.pid) : []
 }
@@ -41,14 +41,15 @@ interface Stat {
   pid: number
   parent: number
   seconds: number
-  /** Of its own children that have ended. */
+  /** The time of its children that have ended. */
   reaped: number
 }
 
 async function readStat(pid: number): Promise<Stat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
-  // After the name, which may hold spaces: state 3, parent 4, … user 14, system 15, children's user 16 and system 17.
+  // The fields after the name, which may have spaces: state 3, parent 4, … user 14, system 15, children's user 16 and
+  // system 17.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')

@@ -3,15 +3,18 @@ import { textOf, unitsOf } from '../test/support/decimal-units.ts'
 import type { TallyClient } from './tally-client.ts'
 import type { UsageBody } from './usage-bodies.ts'
 
-/** What balances must come to. */
+/** The usage that balances must show. */
 export interface ExpectedUsage {
-  /** Takes in what was acknowledged. @param ofBody how often each body was */
+  /**
+   * Adds what was acknowledged.
+   * @param ofBody how often each body was
+   */
   add(bodies: readonly UsageBody[], ofBody: readonly number[]): void
   /**
-   * Waits until every balance tells exactly that.
+   * Waits until every balance shows exactly that usage.
    *
-   * @returns how many balances that are
-   * @throws Error when one tells more, or does not get there
+   * @returns the number of balances
+   * @throws Error when one shows more, or does not get there
    */
   requireExact(client: TallyClient, timeoutMs: number): Promise<number>
 }
@@ -31,23 +34,23 @@ export function expectedUsage(): ExpectedUsage {
     const ofAccount = totals.get(account) ?? new Map<string, bigint>()
     totals.set(account, ofAccount.set(metric, (ofAccount.get(metric) ?? 0n) + units))
   }
-  const readTold = async (client: TallyClient): Promise<Map<string, string>> => {
-    const told = new Map<string, string>()
+  const readUsage = async (client: TallyClient): Promise<Map<string, string>> => {
+    const shown = new Map<string, string>()
     const accounts = [...totals.keys()]
     for (let start = 0; start < accounts.length; start += ACCOUNTS_AT_ONCE) {
       const ids = accounts.slice(start, start + ACCOUNTS_AT_ONCE).join(',')
       const { data } = await client.get<{ data: BalanceBody[] }>(`/v2/accounts/balances?account_ids=${ids}`)
       for (const balance of data)
-        told.set(`${balance.account_id} ${balance.metric_id ?? ''}`, balance.usage_total)
+        shown.set(`${balance.account_id} ${balance.metric_id ?? ''}`, balance.usage_total)
     }
-    return told
+    return shown
   }
   const findBehind = async (client: TallyClient): Promise<string | undefined> => {
-    const told = await readTold(client)
+    const shown = await readUsage(client)
     let behind: string | undefined
     for (const [account, ofAccount] of totals)
       for (const [metric, expected] of ofAccount) {
-        const total = told.get(`${account} ${metric}`) ?? '0'
+        const total = shown.get(`${account} ${metric}`) ?? '0'
         const words = `${account} used ${total} of ${metric}, acknowledged were ${textOf(expected)}`
         if (unitsOf(total) > expected) throw new Error(`usage counts twice: ${words}`)
         if (unitsOf(total) < expected) behind ??= words

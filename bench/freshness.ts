@@ -8,7 +8,7 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchFreshnessOptions {
   seconds: number
-  /** Events a second; half of what is sustained unless it is given. */
+  /** Events a second; default: half of what Tally sustains. */
   rate: number | undefined
   save: string
   print: (line: string) => void
@@ -18,8 +18,8 @@ const FULL_RATE_S = 15
 const PROBE_EVERY_MS = 200
 
 /**
- * Reports usage at half of what Tally sustains, and now and then one event of an account of its own, whose balance is
- * then asked for until it shows it.
+ * Reports usage at half of the rate that Tally sustains. From time to time it reports one event of a separate account,
+ * and reads that account's balance until it shows the event.
  */
 export async function benchFreshness({ seconds, rate, save, print }: BenchFreshnessOptions): Promise<void> {
   print(describeMachine())

@@ -7,7 +7,7 @@ import { describeMachine, saveResult } from './machine.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchHistoryOptions {
-  /** Half of them in order of time, then half in no order. */
+  /** Half of them come in order of time, then half in random order. */
   events: number
   save: string
   print: (line: string) => void
@@ -26,9 +26,9 @@ const EVENTS_A_PROBE = 10
 const PROBE_SETTLES_MS = 60_000
 
 /**
- * Imports five years of history. Meanwhile events of those years are reported for an account of its own, and its
- * balance is asked for five times a second: it may never fall, nor run ahead of what was sent, and in the end all must
- * be exact.
+ * Imports five years of history. During the import, events of those years are reported for a separate account, and its
+ * balance is read five times a second. The balance may never show less usage than before, nor more than was sent. At
+ * the end all balances must be exact.
  */
 export async function benchHistory({ events, save, print }: BenchHistoryOptions): Promise<void> {
   print(describeMachine())
@@ -82,9 +82,9 @@ async function importHistory(
 }
 
 /**
- * Reports events and asks for the balance in turn until it is stopped, then waits for the last ones.
+ * Reports events and reads the balance in turn until it is stopped, then waits for the last events.
  *
- * @returns how long the balance took
+ * @returns how long reading the balance took
  * @throws Error when it is wrong
  */
 async function probeBalance(

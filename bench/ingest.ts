@@ -12,9 +12,9 @@ import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
 export interface BenchIngestOptions {
   /** How long each measurement takes, after a warm-up. */
   seconds: number
-  /** Where the event log is, in turn. */
+  /** The event logs to measure with, in turn. */
   logs: readonly (keyof typeof SUBJECTS)[]
-  /** Where to write the results as JSON. */
+  /** The file for the results, as JSON. */
   save: string
   print: (line: string) => void
 }
@@ -30,17 +30,17 @@ interface Shape {
 interface Row extends Shape, LoadResult {
   server: string
   eventsPerSecond: number
-  /** CPU time of the server's process an event, in microseconds. */
+  /** CPU time per event of the server's process, in microseconds. */
   cpuMicros: number
-  /** The same of what keeps the event log: PostgreSQL, or the broker. */
+  /** CPU time per event of what keeps the event log (PostgreSQL or the broker), in microseconds. */
   logCpuMicros: number
-  /** Events a second as a part of those of the bare handler, measured in turn with it. */
+  /** Events a second, divided by those of the bare handler; the two are measured in turn. */
   ofBare?: number
-  /** The same of the load generator, which shares the machine. */
+  /** CPU time per event of the load generator, which shares the machine, in microseconds. */
   generatorCpuMicros: number
 }
 
-/** Who is measured. */
+/** A server that is measured. */
 interface Server {
   name: string
   url: string
@@ -49,13 +49,13 @@ interface Server {
   logCpuSeconds: () => Promise<number>
 }
 
-/** A row, and how many events were acknowledged in the whole of its measurement, those of the warm-up included. */
+/** A row, and how many events were acknowledged in the whole of its measurement, with those of the warm-up. */
 interface Measured {
   row: Row
   acknowledged: number
 }
 
-/** All events of a subject, warm-ups included. */
+/** All events of a subject, with those of warm-ups. */
 interface Counts {
   server: string
   acknowledged: number
@@ -63,7 +63,7 @@ interface Counts {
 }
 
 const SUBJECTS = { embedded: embeddedSubject, kafka: kafkaSubject }
-/** What can be measured. */
+/** The event logs that can be measured. */
 export const LOGS = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]
 const BARE = 'bare Express'
 const SHAPES: readonly Shape[] = [
@@ -77,9 +77,9 @@ const COUNT_EVERY_MS = 500
 const COUNT_WITHIN_MS = 120_000
 
 /**
- * Reports usage as fast as the server takes it. Each shape is measured on Tally and on a bare Express handler in turn,
- * so that their ratio holds when the machine's speed drifts. Every answer of Tally is a 202: the events are durable. At
- * the end all of them must be counted, and no more.
+ * Reports usage as fast as the server takes it. Each shape is measured in turn on Tally and on a bare Express handler,
+ * so that their ratio holds when the machine's speed changes. Tally answers each request with 202: the events are
+ * durable. At the end exactly these events must be counted.
  */
 export async function benchIngest({ seconds, logs, save, print }: BenchIngestOptions): Promise<void> {
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
@@ -93,7 +93,7 @@ export async function benchIngest({ seconds, logs, save, print }: BenchIngestOpt
   const compared = compareRows(rows)
   for (const line of formatRows(rows)) print(line)
   for (const line of formatCompared(compared)) print(line)
-  // Without how often each body was sent, which nobody reads.
+  // How often each body was sent is left out, because nobody reads it.
   const kept = rows.map((row) => ({ ...row, ofBody: undefined }))
   await saveResult(save, { bench: 'ingest', seconds, rows: kept, counts, compared })
 }
@@ -177,7 +177,7 @@ async function measure(
   return { row, acknowledged: events + warmUp.acknowledged * shape.batch }
 }
 
-/** Each server's batches of 1,000 and single events. */
+/** Compares each server's batches of 1,000 and single events with the targets. */
 function compareRows(rows: readonly Row[]): Compared[] {
   const measures: Record<number, Measure> = { 1: 'gatewaySingles', 1_000: 'gatewayBatches' }
   return rows.flatMap((row) => {

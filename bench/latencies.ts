@@ -13,7 +13,7 @@ export function summarise(times: readonly number[]): Latencies {
   return { count: sorted.length, p50Ms: quantile(0.5), p99Ms: quantile(0.99), maxMs: sorted.at(-1) ?? NaN }
 }
 
-/** Does something and tells how many milliseconds it took. */
+/** Does something and returns how many milliseconds it took. */
 export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await work()

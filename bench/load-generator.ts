@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import path from 'node:path'
 import type { Load, LoadReply, LoadResult } from './send-load.ts'
 
-/** A load generator in a process of its own: what it takes of the machine is not the server's, and can be told. */
+/** A load generator in a process of its own, so that its share of the machine can be measured. */
 export interface LoadGenerator {
   pid: number
-  /** @throws Error when anything but a 202 is answered: see sendLoad */
+  /** @throws Error when an answer is not a 202: see sendLoad */
   load(load: Load): Promise<LoadResult>
   close(): Promise<void>
 }

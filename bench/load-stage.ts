@@ -15,28 +15,31 @@ export interface LoadStage {
   scrape(): Promise<Scraped>
   /** Reports usage in batches of 1,000, and waits until all of it is loaded. */
   run(load: LoadOptions): Promise<LoadRun>
-  /** Compares every balance with what was acknowledged in all runs. @returns how many there are */
+  /**
+   * Compares every balance with what was acknowledged in all runs.
+   * @returns the number of balances
+   */
   requireExact(): Promise<number>
-  /** Ends it, and forgets its data. */
+  /** Ends the Tally and deletes its data. */
   close(): Promise<void>
 }
 
 export type LoadOptions = Pick<Load, 'seconds' | 'times' | 'resentPercent' | 'requestsMax'> & {
-  /** Events a second; as many as are taken unless it is given. */
+  /** Events a second; default: as many as Tally takes. */
   rate?: number | undefined
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface LoadRun {
-  /** That were acknowledged; those that were sent again count once. */
+  /** The acknowledged events; those that were sent again count once. */
   events: number
   resent: number
   loadS: number
-  /** From the last answer until all was loaded. */
+  /** From the last answer until everything was loaded. */
   drainS: number
-  /** Events a second while they were reported. */
+  /** Events a second from the start to the last answer. */
   acceptedPerS: number
-  /** … until they were in balances: what could go on for ever. */
+  /** Events a second from the start until all were in balances: a rate that can be sustained. */
   sustainedPerS: number
   p50Ms: number
   p99Ms: number
@@ -109,10 +112,10 @@ const loadedRows = async (adminUrl: string): Promise<number> =>
   (await scrape(adminUrl)).sum('tally_loader_rows_total')
 
 /**
- * Waits until a loader has stored so many rows.
+ * Waits until a loader has stored this many rows.
  *
- * @returns when it had stored how many, look by look
- * @throws Error when they do not get more for a minute
+ * @returns the time and the number of stored rows, for each look
+ * @throws Error when the number does not grow for a minute
  */
 export async function untilLoaded(adminUrl: string, wanted: number): Promise<{ at: number; rows: number }[]> {
   const looks: { at: number; rows: number }[] = []

@@ -12,11 +12,11 @@ import { compare, type Compared, formatCompared } from './targets.ts'
 export interface BenchLoadOptions {
   /** How long each run takes. */
   seconds: number
-  /** Events a second; as many as are taken unless it is given. */
+  /** Events a second; default: as many as Tally takes. */
   rate: number | undefined
-  /** Events in a hundred that are minutes to hours late. */
+  /** The percentage of events that are minutes to hours late. */
   latePercent: number
-  /** Requests in a hundred that are sent again. */
+  /** The percentage of requests that are sent again. */
   resentPercent: number
   save: string
   print: (line: string) => void
@@ -25,13 +25,13 @@ export interface BenchLoadOptions {
 interface Row extends LoadRun {
   name: string
   memory: Memory
-  /** CPU time of Tally and its PostgreSQL an event, until it was loaded, in microseconds. */
+  /** CPU time per event of Tally and its PostgreSQL, until the event was loaded, in microseconds. */
   cpuMicros: number
 }
 
-/** What rollups did in a Tally since it was started. */
+/** What the rollups of a Tally did since its start. */
 interface RollupWork {
-  /** Rows read for each that was loaded, of events that were sent again too. */
+  /** Rows read for each loaded row; rows of events that were sent again count, too. */
   rowsReadEach: number
   slotsClosed: number
   /** Inserts of late usage whose marks were worked off. */
@@ -41,24 +41,27 @@ interface RollupWork {
 const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
- * Pairs of runs with late and repeated events and without, in turn; whichever came last begins the next. So many short
- * ones, as the machine's speed drifts by a fifth within a minute.
+ * Pairs of runs, one with late and repeated events and one without, in turn; the last run of a pair is the first of the
+ * next. There are many short ones, because the machine's speed changes by a fifth within a minute.
  */
 const PAIRS = 10
-/** A run of a pair is so many times as short as one by itself. */
+/** A run of a pair is shorter than a single run by this factor. */
 const SHORTER = 2
-/** So long late usage gathers before it is worked off (ROLLUP_LATE_AFTER_S): it comes in before it is measured, too. */
+/**
+ * Late usage gathers for this long before it is worked off (ROLLUP_LATE_AFTER_S). Before the measurement late usage is
+ * sent for as long.
+ */
 const GATHERS_S = 10
-/** … and most of what is left of it is worked off before the next run. */
+/** In this time most of the late usage is worked off, before the next run begins. */
 const LATE_ENDED_MS = 15_000
 
 /**
- * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
- * ever is what was loaded in that time. At the end every balance must be exact.
+ * Reports usage to a Tally in one process as fast as it takes it, and waits until everything is loaded. The rate over
+ * the whole time is what can be sustained. At the end every balance must be exact.
  *
- * When some is to be late or sent again, a second Tally takes that, in turn with the first, which takes none. In one
- * Tally a merge fell to whichever run was under way (docs/experiments.md). Now one that outlasts the rest between runs
- * slows the next run, of the other Tally, but is no CPU of it.
+ * Late and repeated events go to a second Tally, in turn with the first, which gets none. In a single Tally, the merges
+ * of one run slowed the other (docs/experiments.md). Now a merge that outlasts the pause between runs still slows the
+ * next run, but its CPU time is not counted for that run's Tally.
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const { seconds, rate, latePercent, resentPercent, save, print } = options
@@ -68,7 +71,7 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const measure = async (name: string, stage: LoadStage, load: LoadOptions) => {
     rows.push(await runWatched(stage, name, load))
   }
-  /** @returns what rollups did for it */
+  /** @returns what its rollups did */
   const endOf = async (stage: LoadStage): Promise<RollupWork> => {
     print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
     return rollupWork(await stage.scrape())

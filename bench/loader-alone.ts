@@ -8,16 +8,16 @@ import { makeBodies, makeReferences } from './usage-bodies.ts'
 
 const BATCH = 1_000
 const CONNECTIONS = 8
-/** What the loader is given. */
+/** The events that wait for the loader. */
 const BACKLOG_EVENTS = 2_000_000
 const EXACT_WITHIN_MS = 30_000
 
 /**
- * Has a gateway take events while no loader runs, then starts one in a process of its own: how fast it works that off,
- * with the log in PostgreSQL and ClickHouse over HTTP on the same machine.
+ * Measures how fast a loader in a process of its own works off a backlog. First a gateway takes events while no loader
+ * runs. The log is in PostgreSQL, and ClickHouse is reached over HTTP on the same machine.
  *
- * @param seconds for which events are taken at most
- * @returns rows a second from the first batch that was stored to the last
+ * @param seconds the longest time for which events are taken
+ * @returns rows a second from the first stored batch to the last
  */
 export async function measureLoader(seconds: number): Promise<number> {
   const engines = await startSharedEngines('bench')

@@ -22,12 +22,13 @@ async function commitNow(): Promise<string> {
   }
 }
 
-/** Writes a result as JSON, with the machine's size, how busy it was, and the commit it was measured on. */
+/** Writes a result as JSON, with the machine's size and load, and the commit that was measured. */
 export async function saveResult(file: string, result: object): Promise<void> {
   const whole = {
     at: new Date().toISOString(),
     machine: describeMachine(),
-    // Of the last minute, with what the bench itself kept busy: far above that something else ran beside it.
+    // The load of the last minute, including the bench's own. If it is much higher, something else ran beside the
+    // bench.
     loadAverage: os.loadavg()[0],
     commit: await commitNow(),
     ...result,

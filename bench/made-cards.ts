@@ -2,13 +2,13 @@ import type { DataSet } from './data-set/data-set.ts'
 import { CURRENCY, MODELS, REGIONS } from './data-set/made-up-events.ts'
 import type { TallyClient } from './tally-client.ts'
 
-/** A card that accounts follow, and how many lines its invoices have. */
+/** A rate card that accounts follow, and the number of lines on its invoices. */
 export interface Kind {
   name: string
   card: string
-  /** The first of the accounts that follow it: an account follows one card at a time. */
+  /** The first of the accounts that follow it; an account follows only one card at a time. */
   firstAccount: number
-  /** How many of the requests are enough, as each takes long. */
+  /** The share of the requests that is enough, because each takes long. */
   ofRequests: number
   ratesOf: (dataSet: DataSet, prices: Prices) => object[]
 }
@@ -28,7 +28,7 @@ export interface List {
 
 const AGGREGATIONS = ['sum', 'count', 'min', 'max', 'avg', 'latest']
 const LINES = 200
-/** Of a kind so many accounts have a contract. */
+/** How many accounts of each kind have a contract. */
 export const ACCOUNTS_EACH = 200
 
 export const TEN: Kind = {
@@ -64,7 +64,7 @@ export const KINDS: readonly Kind[] = [
   },
 ]
 
-/** One for each source and aggregation: more that meet no event twice there cannot be. */
+/** One rate for each source and aggregation: more would count an event twice. */
 export const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
   sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
@@ -75,7 +75,7 @@ const sourcesOf = ({ metrics }: DataSet): object[] => [
   { currency: CURRENCY },
 ]
 
-/** Of each region the models, each with a price of its own. */
+/** Each model in each region, with a price of its own. */
 function ratesByProperty(dataSet: DataSet, { perUnit }: Prices): object[] {
   const rates = sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.flatMap((aggregation) =>

@@ -37,8 +37,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
   freshness  [--seconds N] [--rate N]
              how long after it was accepted an event is in a balance, at half of the most that Tally takes, or at --rate
   history    [--events N]
-             imports --events (10M unless given) of five years, half in order of time and half in none, and watches a
-             balance meanwhile
+             imports --events (10M unless given) of five years, half in order of time and half in random order, and
+             watches a balance during that time
   rollups    [--slots N] [--rate N] [--late PERCENT]
              how many rows rollups read for each event at --rate (3,000 a second unless given), over --slots (3) time slots of
              five minutes and one more; --late has some usage late
@@ -49,7 +49,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
              invoice previews of a month, of 10 lines and of 200, with properties and without, over HTTP, --requests (300 unless
              given) one after the other; 8 at once; rating alone
   close      [--events N] [--data FOLDER]
-             previews of a period of 10,000 contracts, page after page, and balances meanwhile
+             previews of a period of 10,000 contracts, page after page, and balances at the same time
   simulations [--events N] [--requests N] [--data FOLDER]
              a month of 10,000 accounts by a card of 20 rates and by another, --requests (10 unless given) one after the other; a
              page of accounts; balances beside simulations
@@ -93,7 +93,7 @@ type Values = ReturnType<typeof parseWords>['values']
 type Option = keyof typeof OPTIONS
 
 interface Bench {
-  /** Besides --save. */
+  /** The options besides --save. */
   options: readonly Option[]
   run(values: Values, print: (line: string) => void): Promise<void>
 }
@@ -282,14 +282,14 @@ const eventsOf = ({ events }: Values, fallback: string): number => parseEvents('
 const rateOf = (values: Values): number | undefined =>
   values.rate === undefined ? undefined : integerOption('rate', values.rate, RATE) || undefined
 
-/** Where a bench writes its results. */
+/** The file for a bench's results. */
 async function saveIn({ save }: Values, name: string): Promise<string> {
   const file = save ?? path.join(PROJECT_ROOT, 'bench/results', `${name}.json`)
   await mkdir(path.dirname(file), { recursive: true })
   return file
 }
 
-/** Works on data sets that are kept where the caller says, or else forgotten afterwards. */
+/** Runs work on data sets in the caller's folder, or else in one that is deleted afterwards. */
 async function withData({ data }: Values, work: (folder: string) => Promise<void>): Promise<void> {
   if (data !== undefined) return work(path.resolve(data))
   const folder = await makeTempFolder('bench')

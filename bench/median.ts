@@ -1,4 +1,4 @@
-/** The value in the middle, or between the two that are; NaN of none. */
+/** The middle value, or the mean of the two in the middle; NaN for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2

@@ -3,20 +3,20 @@ import { pidsBelow } from './cpu-time.ts'
 
 /** Resident memory, in gigabytes of 10^9 bytes. */
 export interface Memory {
-  /** Of the process. */
+  /** Of the process itself. */
   self: number
-  /** Of the processes below it: what several of them share counts once. */
+  /** Of its child processes and their children; memory that several share counts once. */
   children: number
 }
 
-/** Linux only; zeros elsewhere. */
+/** Reads the memory of a process and of those below it. Linux only; zeros elsewhere. */
 export async function memoryOf(pid: number): Promise<Memory> {
   const below = await pidsBelow(pid)
   const sizes = await Promise.all(below.map(readShare))
   return { self: await readShare(pid), children: sizes.reduce((sum, size) => sum + size, 0) }
 }
 
-/** Notes memory every half second until it is stopped. */
+/** Reads the memory every half second until it is stopped. */
 export function watchMemory(pid: number): { stop(): Memory } {
   const most: Memory = { self: 0, children: 0 }
   const timer = setInterval(() => {
@@ -35,7 +35,10 @@ export function watchMemory(pid: number): { stop(): Memory } {
 
 const EVERY_MS = 500
 
-/** Shared pages are divided by those who share them, so that PostgreSQL's are not counted for each of its processes. */
+/**
+ * The proportional share: shared pages are divided by the number of processes, so PostgreSQL's are not counted several
+ * times.
+ */
 async function readShare(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')
   return (Number(/^Pss:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024) / 1e9

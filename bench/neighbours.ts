@@ -18,19 +18,19 @@ import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchNeighboursOptions {
   events: number
-  /** Where the data set is, or is to be. What is greedy adds to it. */
+  /** The folder of the data set, which is made if it is missing. The greedy company adds to it. */
   folder: string
-  /** Beside each kind of greed. */
+  /** The time for each kind of greed. */
   seconds: number
-  /** Of the greedy company. */
+  /** Connections of the greedy company. */
   connections: number
-  /** Text that the names of kinds have; all of them unless it is given. */
+  /** Only kinds with this text in their names; default: all. */
   only: string | undefined
   save: string
   print: (line: string) => void
 }
 
-/** What the other company asks for, one after the other. */
+/** The other company's requests, one after the other. */
 const ASKED = ['report', 'balance', 'account'] as const
 type Asked = (typeof ASKED)[number]
 
@@ -40,29 +40,30 @@ interface Row {
   /** Answers to the greedy company, by status. */
   greedy: Answered
   answers: Record<Asked, Latencies>
-  /** Of the other company's requests, what was answered with anything but success. */
+  /** Answers to the other company other than a success. */
   refused: Answered
 }
 
 const ALONE = 'alone'
 const DAY_S = 86_400
-/** Usage by day may be asked for over so many days. */
+/** The most days that usage by day may be asked for. */
 const DAYS_MAX = 3_690
 const WARM_UP_MS = 3_000
-/** Between two kinds, so that none is measured beside what another left behind. */
+/** A pause between two kinds, so that none is measured beside work that another left behind. */
 const REST_MS = 3_000
-/** Between two requests of a kind, as a client has them that asks before each of its users' requests. */
+/** A pause between two requests, as for a client that serves users of its own. */
 const PAUSE_MS = 10
 const LARGE_PROPERTIES = { note: 'x'.repeat(16_000) }
 const LARGE_EVENTS = 100
 const BODY_BYTES = 4 * 1_024 * 1_024
-/** What somebody beside a greedy neighbour may wait: so many times what it takes alone, and that much more. */
+/** How much slower than alone a request beside a greedy neighbour may be: this factor, plus a fixed time. */
 const TIMES_MAX = 3
 const MORE_MS = 50
 
 /**
- * Whether a company that asks for much of one kind over many connections, and never waits because it is asked to, keeps
- * another company from its answers: reports, balances of an account that is being used, and the account itself.
+ * Measures whether a greedy company slows down another one. The greedy company sends one kind of request over many
+ * connections, and never waits when asked to. The other company sends reports, and reads the account and the balances
+ * of an account with new usage.
  */
 export async function benchNeighbours(options: BenchNeighboursOptions): Promise<void> {
   const { events, folder, seconds, connections, only, save, print } = options
@@ -175,7 +176,7 @@ function greedyReads(nowS: number): Record<string, Wants> {
   }
 }
 
-/** Requests that compute, or that change something. */
+/** Requests that compute or change something. */
 const greedyWork = (card: string, nowS: number): Record<string, Wants> => ({
   simulations: requests({
     method: 'POST',
@@ -199,7 +200,7 @@ const greedyWork = (card: string, nowS: number): Record<string, Wants> => ({
   }),
 })
 
-/** The other company: its key, and what it asks for. */
+/** The other company: its key and its requests. */
 interface Neighbour {
   url: string
   key: string
@@ -231,7 +232,7 @@ async function makeNeighbour({ url, dataFolder }: RunningTally): Promise<Neighbo
   }
 }
 
-/** Three clients, of a kind of request each, who ask one after the other with a pause in between. */
+/** Three clients, each with one kind of request, which pause between their requests. */
 async function askInTurn(
   { url, key, account, metric }: Neighbour,
   ms: number,
@@ -282,13 +283,13 @@ function beGreedy(greed: Greed): { end(): Promise<Answered> } {
   }
 }
 
-/** The longest of the two times alone is what counts: the machine drifts. */
+/** The limit is based on the longer of the two times alone, because the machine's speed changes. */
 function allowedMs(rows: readonly Row[], asked: Asked): number {
   const alone = rows.filter(({ beside }) => beside === ALONE).map(({ answers }) => answers[asked].p99Ms)
   return TIMES_MAX * Math.max(...alone) + MORE_MS
 }
 
-/** @returns the largest p99 as a part of what is allowed, and how many requests failed */
+/** @returns the largest p99 relative to its limit, and how many requests failed */
 function judge(rows: readonly Row[]): { worst: number; failed: number } {
   const shares = rows.flatMap(({ answers }) =>
     ASKED.map((asked) => answers[asked].p99Ms / allowedMs(rows, asked)),

@@ -1,8 +1,8 @@
 export interface Plot {
   title: string
-  /** Of the values. */
+  /** The unit of the values. */
   unit: string
-  /** Where the values stand on the axis, rising; drawn by their logarithm. */
+  /** The positions of the values on the horizontal axis, rising; the axis is logarithmic. */
   at: readonly number[]
   lines: readonly { name: string; values: readonly number[] }[]
 }
@@ -54,7 +54,7 @@ export function plotLines({ title, unit, at, lines }: Plot): string {
   ].join('\n')
 }
 
-/** The next of 1, 2 or 5 times a power of ten. */
+/** The next number of the form 1, 2 or 5 times a power of ten. */
 function ceilToTick(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)))
   return power * ([1, 2, 5, 10].find((step) => value <= step * power) ?? 10)

@@ -14,9 +14,12 @@ import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchPreviewsOptions {
   events: number
-  /** Where the data set is, or is to be. Products, prices, cards and contracts are added to it, and found again. */
+  /**
+   * The folder of the data set, which is made if it is missing. Products, prices, cards and contracts are added to it,
+   * or found there.
+   */
   folder: string
-  /** Of each kind, one after the other. */
+  /** The number of requests of each kind, one after the other. */
   requests: number
   save: string
   print: (line: string) => void
@@ -27,7 +30,10 @@ interface Row extends Latencies {
 }
 
 const DAY_S = 86_400
-/** Periods are months from here on: the one of now has nearly all the days a month can have. */
+/**
+ * When the contracts began; their periods are months. So the current period has nearly as many days as a month can
+ * have.
+ */
 const PERIOD_BEGAN_S = 27 * DAY_S
 const WARM_UP = 10
 const AT_ONCE = 8
@@ -36,7 +42,7 @@ const RATINGS = 200
 
 /**
  * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines
- * and of many, with properties and without; and rating alone.
+ * and of many, with properties and without. Rating is measured alone, too.
  */
 export async function benchPreviews(options: BenchPreviewsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options
@@ -89,7 +95,7 @@ async function atOnce(preview: () => Promise<unknown>): Promise<number> {
   return (answered * 1_000) / (performance.now() - startedAt)
 }
 
-/** Lines a second, of an invoice whose usage is read. */
+/** Lines a second of an invoice whose usage is already read. */
 function rateAlone(): number {
   const { contract, rateCards, prices, readings, at } = RATING
   let lines = 0
@@ -101,7 +107,7 @@ function rateAlone(): number {
   return (lines * 1_000) / (performance.now() - startedAt)
 }
 
-/** Contracts of as many accounts, made once for a data set. */
+/** Contracts of this many accounts, made once for a data set. */
 async function makeContracts(client: TallyClient, dataSet: DataSet, kind: Kind): Promise<string[]> {
   const { id: card, isNew } = await findOrMakeCard(client, dataSet, kind)
   if (!isNew) {

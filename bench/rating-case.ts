@@ -19,7 +19,7 @@ const TIERS = [
 
 const BOUNDS = { includedQuantity: '100', minimumAmount: null, maximumAmount: '5000' }
 
-/** A graduated and a plain one. */
+/** A graduated price and a plain one. */
 const PRICES: readonly Price[] = [
   {
     id: 'price_tiers',
@@ -101,7 +101,7 @@ const READINGS: InvoiceReadings = {
   usageAsOf: AT,
 }
 
-/** An invoice of 200 lines that is rated without any database. */
+/** An invoice of 200 lines that is rated without a database. */
 export const RATING = {
   contract: CONTRACT,
   rateCards: new Map([['card', RATES]]),

@@ -1,10 +1,10 @@
 import type { Scraped } from './scrape.ts'
 
-/** What the counters of rollups and loader show. */
+/** Counters of rollups and loader. */
 export interface RollupCounters {
   slotsClosed: number
   rowsRead: number
-  /** Rows that were loaded; one that was loaded again counts again. */
+  /** Loaded rows; a row that is loaded twice counts twice. */
   loaded: number
   lateMarks: number
 }
@@ -16,7 +16,7 @@ export const rollupCountersOf = ({ sum }: Scraped): RollupCounters => ({
   lateMarks: sum('tally_rollup_late_marks_total'),
 })
 
-/** By how much they grew. */
+/** The growth of the counters. */
 export const grownBy = (before: RollupCounters, after: RollupCounters): RollupCounters => ({
   slotsClosed: after.slotsClosed - before.slotsClosed,
   rowsRead: after.rowsRead - before.rowsRead,

@@ -6,32 +6,31 @@ import { grownBy, type RollupCounters, rollupCountersOf } from './rollup-counter
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchRollupsOptions {
-  /** Time slots that are looked at. */
+  /** How many time slots are measured. */
   slots: number
   /** Events a second. */
   rate: number
-  /** Events in a hundred that are minutes to hours late. */
+  /** The percentage of events that are minutes to hours late. */
   latePercent: number
   save: string
   print: (line: string) => void
 }
 
 const SLOT_S = 300
-/** So long after a slot was closed its late usage is worked off, too. */
+/** This long after a slot was closed, its late usage is worked off, too. */
 const SETTLES_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Reports usage at a steady rate over the ends of several time slots. What rollups read is counted from a while after
- * one of them to the same while after the last one, beside what was loaded in that time.
+ * Reports usage at a steady rate over the ends of several time slots. It counts the rows that rollups read, and the
+ * rows that were loaded, from a fixed time after the first end to the same time after the last one.
  */
 export async function benchRollups(options: BenchRollupsOptions): Promise<void> {
   const { slots, rate, latePercent, save, print } = options
   print(describeMachine())
   const stage = await openLoadStage()
   try {
-    // The first slot that is closed is of no whole five minutes, and each of the others is reached when usage still
-    // comes in.
+    // The first slot is not a whole one. The others must end while usage is still coming in.
     const seconds = (slots + 1) * SLOT_S + (2 * SETTLES_MS) / 1_000
     print(`${rate.toLocaleString('en-US')} events a second for ${Math.round(seconds / 60)} minutes`)
     const ended = new AbortController()
@@ -63,7 +62,7 @@ export async function benchRollups(options: BenchRollupsOptions): Promise<void> 
 }
 
 /**
- * @returns what the counters showed a while after each of so many slots, or of as many as were closed before the signal
+ * @returns the counters at a fixed time after each slot was closed, for as many slots as were closed before the signal
  */
 async function lookAfterSlots(
   stage: LoadStage,

@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Runs a bench in a process of its own, because the embedded engine bears one folder, and a profile of one is no part
- * of the next.
+ * Runs a bench in a process of its own. The embedded engine allows one folder per process, and the runtime's
+ * optimizations for one bench must not affect the next.
  *
  * @param words its name and options
- * @param file where it writes its result
+ * @param file the file that it writes its result to
  * @returns what it wrote
  * @throws Error when it fails
  */
@@ -20,5 +20,8 @@ export async function runApart(words: readonly string[], file: string): Promise<
   return JSON.parse(await readFile(file, 'utf8'))
 }
 
-/** A file that is named after another one. @param ending what its name has instead of `.json` */
+/**
+ * The name of a file beside another one.
+ * @param ending takes the place of `.json`
+ */
 export const fileBeside = (save: string, ending: string): string => save.replace(/(\.json)?$/, ending)

@@ -6,9 +6,9 @@ import { fileBeside, runApart } from './run-apart.ts'
 import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchScaleOptions {
-  /** Sizes of data sets, rising. */
+  /** The sizes of the data sets, rising. */
   sizes: readonly number[]
-  /** Below which the data sets are, or are to be. */
+  /** The folder that has the data sets, or gets them. */
   data: string
   requests: number
   save: string
@@ -16,8 +16,8 @@ export interface BenchScaleOptions {
 }
 
 /**
- * How balances slow down as events grow in number: the bench of queries on one data set after the other, each in a
- * process of its own, because the embedded engine bears one folder.
+ * Measures how balances slow down as the number of events grows. It runs the bench of queries on one data set after the
+ * other, each in a process of its own, because the embedded engine allows one folder per process.
  */
 export async function benchScale({ sizes, data, requests, save, print }: BenchScaleOptions): Promise<void> {
   print(describeMachine())

@@ -1,15 +1,15 @@
-/** Metrics of a process as of now. */
+/** The current metrics of a process. */
 export interface Scraped {
   /** The sum over all label values; 0 when there is none. */
   sum: (name: string) => number
 }
 
-/** @param adminUrl where a process shows its metrics */
+/** @param adminUrl the admin port of a process */
 export async function scrape(adminUrl: string): Promise<Scraped> {
   return readMetrics(await (await fetch(`${adminUrl}/metrics`)).text())
 }
 
-/** Reads Prometheus' text format. */
+/** Parses Prometheus' text format. */
 export function readMetrics(text: string): Scraped {
   const sums = new Map<string, number>()
   for (const line of text.split('\n')) {

@@ -2,30 +2,30 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { summarise } from './latencies.ts'
 
-/** What to send, to where, and for how long. */
+/** What to send, where to, and for how long. */
 export interface Load {
   url: string
   headers: Record<string, string>
-  /** GETs of these paths and queries, in turn by every connection, in place of bodies: their answers are 200. */
+  /** Paths and queries to GET instead of sending bodies. Each connection takes them in turn, and expects a 200. */
   paths?: readonly string[]
   /**
-   * Sent in turn by every connection; each PLACEHOLDER in them is another number in every request, each
-   * TIME_PLACEHOLDER a time.
+   * Each connection sends these in turn. In every request each PLACEHOLDER is replaced by another number, and each
+   * TIME_PLACEHOLDER by a time.
    */
   bodies: readonly Buffer[]
   connections: number
   seconds: number
-  /** Requests after which it ends even before that. */
+  /** After this many requests the load ends early. */
   requestsMax?: number
-  /** Requests a second over all connections; as many as are answered unless it is given. */
+  /** Requests a second over all connections; default: as many as are answered. */
   rate?: number
-  /** What the times in bodies are. Default: now. */
+  /** The times in bodies. Default: now. */
   times?: EventTimes
-  /** Of so many requests in a hundred the bytes are sent again, RESENT_AFTER requests later. */
+  /** The percentage of requests whose bytes are sent again, RESENT_AFTER requests later. */
   resentPercent?: number
 }
 
-/** Now, but for some events in a hundred that are minutes to hours late; or times of a range, in order or not. */
+/** Now, except for a percentage of events that are minutes to hours late; or times of a range, in order or not. */
 type EventTimes =
   | { kind: 'now'; latePercent: number }
   | { kind: 'past'; startAt: number; endAt: number; events: number; shuffled: boolean }
@@ -33,40 +33,40 @@ type EventTimes =
 export interface LoadResult {
   /** From the first request to the last answer. */
   seconds: number
-  /** Requests that were answered with a 202, or a 200: all that were sent, without those that were sent again. */
+  /** Requests that were answered with a 202 or a 200. That is every request; repeated ones count once. */
   acknowledged: number
-  /** The same by body. */
+  /** The acknowledged requests by body. */
   ofBody: number[]
   resent: number
   p50Ms: number
   p99Ms: number
 }
 
-/** What the generator's process answers a load with. */
+/** The reply of the generator's process to a load. */
 export interface LoadReply {
   result?: LoadResult
   failure?: string
 }
 
-/** Stands in a body for twelve hexadecimal digits that no other request has. */
+/** Stands in a body for twelve hexadecimal digits that are different in every request. */
 export const PLACEHOLDER = '#'.repeat(12)
 /** Stands in a body for the ten digits of a time in Unix seconds. */
 export const TIME_PLACEHOLDER = '~'.repeat(10)
 
-/** Late events are this many seconds old. */
+/** The age of late events in seconds. */
 const LATE_S = { min: 300, max: 6 * 3_600 }
 const RESENT_AFTER = 10
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * Sends requests over kept-alive connections, each waiting for its answer before it sends the next. Every request that
- * was sent is waited for, so that what was acknowledged is exactly what was taken.
+ * Sends requests over kept-alive connections; each waits for its answer before it sends the next. Every request gets
+ * its answer before the load ends, so what was acknowledged is exactly what was taken.
  *
- * Why by hand: generator and server share the machine, and a client that builds each request and parses each answer
- * whole takes a good part of it (measured: 36 to 42 µs of CPU a request with autocannon, 20 with this).
+ * Why not an HTTP client: generator and server share the machine. A client that builds each request and parses each
+ * answer in full takes a good part of it.
  *
- * @throws Error when anything but a 202, or a 200 to a GET, is answered: a figure with failures in it means nothing
+ * @throws Error when an answer is not a 202, or a 200 to a GET: a figure that includes failures means nothing
  */
 export async function sendLoad(load: Load): Promise<LoadResult> {
   const { url, headers, paths, bodies, connections, rate, requestsMax = Infinity } = load
@@ -81,7 +81,7 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
       const head = `${headOf('POST', target.pathname)}content-length: ${body.length}\r\n\r\n`
       return Buffer.concat([Buffer.from(head), body])
     })
-  // Before anything is measured: with many connections it takes long.
+  // Before the measurement begins, because it takes long with many connections.
   const templates = requests.map(templateOf)
   const own = Array.from({ length: connections }, () => templates.map(ownCopyOf))
   const sockets = await Promise.all(
@@ -121,12 +121,12 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
   }
 }
 
-/** What all connections share. */
+/** The state that all connections share. */
 interface Sending {
   connections: number
   /** Requests that were answered, by body. */
   ofBody: number[]
-  /** What each must be answered with. */
+  /** The expected status of each answer. */
   status: number
   resentPercent: number
   nextNumber: () => string
@@ -141,7 +141,7 @@ interface Sent {
   resent: number
 }
 
-/** The bytes of a request, and where placeholders stand in them. */
+/** The bytes of a request, and the positions of its placeholders. */
 interface Template {
   bytes: Buffer
   places: readonly number[]
@@ -155,8 +155,8 @@ const templateOf = (bytes: Buffer): Template => ({
 })
 
 /**
- * Of a connection's own: a buffer is written to again only once its request was answered. Shared where nothing is
- * written.
+ * A copy for each connection: a buffer is changed again only after its request was answered. Templates without
+ * placeholders are shared, because nothing changes them.
  */
 const ownCopyOf = (template: Template): Template =>
   template.places.length + template.times.length === 0
@@ -170,13 +170,13 @@ async function sendInTurn(
   { connections, ofBody, status, resentPercent, nextNumber, nextTime, begin }: Sending,
 ): Promise<Sent> {
   const sent: Sent = { latencies: [], resent: 0 }
-  // Spread over all of them: connections side by side do not ask for the same at the same time.
+  // The connections begin at different requests, so they do not ask for the same at the same time.
   const first = Math.floor((connection / connections) * own.length)
   const answers = new AnswerReader()
   const again: { bytes: Buffer; atTurn: number }[] = []
   let turn = 0
   let sentAt = 0
-  /** The body that is on its way; undefined for one that is sent again. */
+  /** The body of the request that is on its way; undefined when that is a repetition. */
   let body: number | undefined
   const write = (bytes: Buffer) => {
     sentAt = performance.now()
@@ -229,7 +229,7 @@ async function sendInTurn(
   })
 }
 
-/** Reads one answer after the other; each has a Content-Length. */
+/** Reads one answer after the other; each must have a Content-Length. */
 class AnswerReader {
   private chunks: Buffer[] = []
   private bytes = 0
@@ -281,13 +281,13 @@ function placesIn(bytes: Buffer, placeholder: string): number[] {
   return places
 }
 
-/** Numbers as twelve hexadecimal digits, each once; they begin elsewhere in every load. */
+/** Makes numbers of twelve hexadecimal digits, each only once. Every load begins at another number. */
 function countUp(): () => string {
   let n = Math.floor(Math.random() * 2 ** 47)
   return () => (n++).toString(16).padStart(PLACEHOLDER.length, '0')
 }
 
-/** Times as ten digits. */
+/** Makes times of ten digits. */
 function timesOf(times: EventTimes): () => string {
   if (times.kind === 'now')
     return () => {

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SettledCountOptions {
-  /** What was acknowledged: no less must be counted, and no more. */
+  /** The number of acknowledged events: exactly these must be counted. */
   expected: number
   pauseMs: number
-  /** How long the count may stand still. */
+  /** How long the count may stay the same. */
   timeoutMs: number
 }
 
 /**
- * Asks how many events are counted until no more are coming.
+ * Reads the number of counted events until it no longer grows.
  *
- * @throws Error when they are not as many as they should be: then figures mean nothing
+ * @throws Error when it is not the expected one: then figures mean nothing
  */
 export async function settledCount(
   count: () => Promise<number>,

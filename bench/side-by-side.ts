@@ -9,7 +9,7 @@ import { summarise, timeOf } from './latencies.ts'
 import type { LoadGenerator } from './load-generator.ts'
 import { tallyClient } from './tally-client.ts'
 
-/** How one of several kinds of readers was answered, by itself and while all the others read too. */
+/** How one of several kinds of readers was answered: by itself, and while all others read too. */
 export interface SideBySideRow {
   reader: Reader
   alone: Answered
@@ -30,10 +30,10 @@ type Reader = (typeof READERS)[number]
 
 const CONNECTIONS = 256
 const FIVE_YEARS_S = 5 * 365 * 86_400
-/** Between kinds, so that none is measured beside what another left behind. */
+/** A pause between kinds, so that none is measured beside work that another left behind. */
 const REST_MS = 1_000
 
-/** No rollup helps with it: it reads the quantity of every event, and keeps each account apart. */
+/** Rollups cannot help with this query: it reads the quantity of every event, and groups by account. */
 const HEAVY_QUERY = `
   SELECT namespace_id, account_id, toStartOfMonth(occurred_at) AS month, sum(quantity), max(quantity), count()
   FROM events GROUP BY namespace_id, account_id, month ORDER BY sum(quantity) DESC LIMIT 100 FORMAT JSONEachRow`
@@ -41,17 +41,16 @@ const HEAVY_QUERY = `
 interface SideBySideOptions {
   tally: RunningTally
   dataSet: DataSet
-  /** Asks for balances. */
+  /** Reads balances. */
   generator: LoadGenerator
   balancePaths: readonly string[]
   seconds: number
 }
 
 /**
- * Three kinds of readers, each by itself and then all of them at once: whether one that is heavy keeps the others from
- * their answers.
+ * Three kinds of readers, each by itself and then all at once. It shows whether a heavy one slows down the others.
  *
- * @throws Error when anything but success is answered, so that nobody is refused either
+ * @throws Error when an answer is not a success, so that nobody is refused either
  */
 export async function measureSideBySide(options: SideBySideOptions): Promise<SideBySideRow[]> {
   const readers = readersOf(options)
@@ -113,7 +112,7 @@ function readersOf({
   }
 }
 
-/** At least once, however long that takes. */
+/** Asks at least once, however long that takes. */
 async function oneAfterTheOther(seconds: number, ask: () => Promise<unknown>): Promise<Answered> {
   const startedAt = performance.now()
   const times: number[] = []

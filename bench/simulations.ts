@@ -12,9 +12,9 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchSimulationsOptions {
   events: number
-  /** Where the data set is, or is to be. Two cards are added to it, and found again. */
+  /** The folder of the data set, which is made if it is missing. Two cards are added to it, or found there. */
   folder: string
-  /** Of each kind, one after the other. */
+  /** The number of requests of each kind, one after the other. */
   requests: number
   save: string
   print: (line: string) => void
@@ -26,8 +26,9 @@ const RATES = 20
 const BALANCES = 200
 
 /**
- * Simulations of a month of all accounts on a Tally that serves a made-up data set: of a card of 20 rates against
- * another, which rates each account twice; of a page of accounts; and balances beside them, which are not to wait.
+ * Simulations of a month of all accounts on a Tally that serves a made-up data set. A card of 20 rates is compared with
+ * another, so each account is rated twice. Also measured are a page of accounts, and balances at the same time, which
+ * should not have to wait.
  */
 export async function benchSimulations(options: BenchSimulationsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options
@@ -59,7 +60,7 @@ export async function benchSimulations(options: BenchSimulationsOptions): Promis
       for (let n = 0; n < times; n++) took.push(await timeOf(work))
       rows.push({ name, ...summarise(took) })
     }
-    // Another account each time: what is asked for again is in the cache of sums.
+    // Each request is for another account, because a repeated one is in the cache of sums.
     let nth = 0
     const balance = () =>
       client.get(`/v2/accounts/${accountId((nth++ * 7_919) % ACCOUNTS)}/balance?currency=${CURRENCY}`)
@@ -88,7 +89,7 @@ export async function benchSimulations(options: BenchSimulationsOptions): Promis
   }
 }
 
-/** How long something takes, again and again while something else is done so many times. */
+/** How long something takes, repeated while something else is done a number of times. */
 async function timesBeside(
   times: number,
   other: () => Promise<unknown>,

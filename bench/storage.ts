@@ -7,13 +7,13 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchStorageOptions {
   events: number
-  /** Where the data set is, or is to be. */
+  /** The folder of the data set, which is made if it is missing. */
   folder: string
   save: string
   print: (line: string) => void
 }
 
-// What is being merged is counted twice on disk for a while: active parts are what will stay.
+// Only active data parts: the sources of a merge are on disk for a while beside its result.
 const TABLES = `
   SELECT table, toUInt32(count()) AS parts, toString(sum(rows)) AS rows, toString(sum(bytes_on_disk)) AS bytes
   FROM system.parts WHERE database = currentDatabase() AND active GROUP BY table ORDER BY sum(bytes_on_disk) DESC`
@@ -33,12 +33,12 @@ interface Sized {
 /** Columns and indexes smaller than this, in bytes an event, are not shown. */
 const SHOWN_FROM = 0.05
 /**
- * Keys, marks and checksums; and whole parts whose columns share a file (decision 14), of which ClickHouse tells
- * nothing more.
+ * Keys, marks and checksums; and data parts whose columns share a file (decision 14), which ClickHouse does not split
+ * by column.
  */
 const THE_REST = 'the rest, parts with all columns in one file among it'
 
-/** What an event takes on disk once parts are merged, by table, and by column and index. */
+/** What an event takes on disk after merges, by table, and by column and index. */
 export async function benchStorage({ events, folder, save, print }: BenchStorageOptions): Promise<void> {
   print(describeMachine())
   const dataSet = await buildDataSet(folder, events, print)
@@ -84,9 +84,9 @@ async function sizesOf(client: ClickHouse, events: number) {
     await queryRows<Sized>(client, COLUMNS, {}),
     await queryRows<Sized>(client, INDEXES, {}),
   ]
-  const told = [...columns, ...indexes]
+  const sized = [...columns, ...indexes]
   const rest = tables.map(({ table, bytes }) => {
-    const ofTable = told.filter((one) => one.table === table)
+    const ofTable = sized.filter((one) => one.table === table)
     return {
       table,
       name: THE_REST,
@@ -100,7 +100,7 @@ async function sizesOf(client: ClickHouse, events: number) {
       rows: Number(rows),
       bytesAnEvent: Number(bytes) / events,
     })),
-    columns: [...told, ...rest]
+    columns: [...sized, ...rest]
       .map(({ table, name, bytes }) => ({ table, name, bytesAnEvent: Number(bytes) / events }))
       .sort((a, b) => b.bytesAnEvent - a.bytesAnEvent),
   }

@@ -8,25 +8,28 @@ import { cpuSecondsOf } from './cpu-time.ts'
 
 /** A Tally whose intake is measured. */
 export interface Subject {
-  /** How the table calls it: where the event log is. */
+  /** Its name in the table: where the event log is. */
   name: string
-  /** Where usage is reported. */
+  /** The URL for reports. */
   url: string
-  /** Where it is read. */
+  /** The URL for reads. */
   apiUrl: string
   key: string
   /** The process that takes reports. */
   pid: number
-  /** CPU seconds so far of whatever keeps the event log. */
+  /** CPU seconds used so far by what keeps the event log. */
   logCpuSeconds(): Promise<number>
-  /** Has what was reported counted from now on, where that was put off. */
+  /** Starts the loader, unless it runs already. */
   startLoading(): Promise<void>
   stop(): Promise<void>
 }
 
 const QUIET = { LOG_LEVEL: 'error' }
 
-/** `npm start`: gateway, loader and API in one process, the log in its own PostgreSQL; events are loaded all along. */
+/**
+ * `npm start`: gateway, loader and API in one process, with the log in its own PostgreSQL. Events are loaded while they
+ * are reported.
+ */
 export async function embeddedSubject(): Promise<Subject> {
   const tally = await startTally({ env: QUIET })
   const pid = tally.process.pid ?? 0
@@ -46,8 +49,8 @@ export async function embeddedSubject(): Promise<Subject> {
 }
 
 /**
- * A gateway in a process of its own, the log on a Kafka of one broker on this machine. The loader starts when all is
- * reported: it is a process of its own too, on a machine of its own where the load is such.
+ * A gateway in a process of its own, with the log on a Kafka of one broker on this machine. The loader starts after all
+ * reports: under such a load it would be on a machine of its own.
  *
  * @throws Error where there is no Java or no Maven
  */

@@ -1,19 +1,19 @@
 import { httpSender } from '../clients/core/http-sender.ts'
 import type { Ask } from '../clients/core/reporting-client.ts'
 
-/** Asks one Tally over kept-alive connections, and takes nothing but success for an answer. */
+/** Sends requests to one Tally over kept-alive connections, and accepts only successes. */
 export interface TallyClient {
   ask: Ask
-  /** @throws Error when anything but a 200 is answered */
+  /** @throws Error when the answer is not a 200 */
   get<Body>(path: string): Promise<Body>
-  /** @throws Error when anything but a 200 is answered */
+  /** @throws Error when the answer is not a 200 */
   create<Body>(path: string, body: object): Promise<Body>
   close(): void
 }
 
 const TIMEOUT_MS = 60_000
 
-/** @param connections requests at once; more wait */
+/** @param connections requests at once; further ones wait */
 export function tallyClient({ url, key }: { url: string; key: string }, connections = 1): TallyClient {
   const sender = httpSender({
     baseUrl: new URL(url),

@@ -1,18 +1,18 @@
 import { formatTable } from '../shared/text/format-table.ts'
 
-/** What a measure should come to. */
+/** The target of a measure. */
 interface Target {
   name: string
   unit: string
   floor: number
   target: number
-  /** Whether more is better, or less. */
+  /** Whether a higher or a lower value is better. */
   better: 'more' | 'less'
-  /** Digits after the point. */
+  /** Digits after the decimal point. */
   digits?: number
 }
 
-/** What Tally should come to on 2 cores; those with events in their name are meant for that many. */
+/** Tally's targets on 2 cores. Targets with a number of events in their name hold for that number. */
 const TARGETS = {
   gatewayBatches: more('gateway, batches of 1,000, one process, durable', 'events/s', 40_000, 100_000),
   gatewaySingles: more('gateway, one event a request, durable', 'requests/s', 3_000, 7_000),
@@ -68,7 +68,7 @@ function less(name: string, unit: string, floor: number, target: number): Target
 
 export type Measure = keyof typeof TARGETS
 
-/** What was measured, and on what where that is not what the target is meant for. */
+/** What was measured, and on what, if that is not what the target is meant for. */
 interface Measured {
   measure: Measure
   value: number
@@ -77,7 +77,7 @@ interface Measured {
 
 type Verdict = 'target met' | 'floor met' | 'MISSED'
 
-/** A measured value beside what it should be; stands in tables and in the JSON of results. */
+/** A measured value with its floor and target; used in tables and in the JSON of results. */
 export interface Compared extends Measured {
   name: string
   unit: string
@@ -93,12 +93,12 @@ export function compare(measured: Measured): Compared {
   return { ...measured, name, unit, floor, target, verdict }
 }
 
-/** Has this process end with the exit code 1 when a floor is missed. */
+/** Makes this process end with the exit code 1 when a floor is missed. */
 export function failWhenMissed(rows: readonly Compared[]): void {
   if (rows.some(({ verdict }) => verdict === 'MISSED')) process.exitCode = 1
 }
 
-/** A line for each measure, with floor and target beside it. */
+/** A line for each measure, with its floor and target. */
 export function formatCompared(rows: readonly Compared[]): string[] {
   const cells = rows.map((row) => {
     const { digits = 0 }: Target = TARGETS[row.measure]

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { PLACEHOLDER, TIME_PLACEHOLDER } from './send-load.ts'
 import { tallyClient } from './tally-client.ts'
 
-/** What reported usage refers to. */
+/** The accounts and metrics of reported usage. */
 export interface References {
   accounts: string[]
   metrics: string[]
@@ -10,9 +10,9 @@ export interface References {
 
 const ACCOUNTS = 50
 const METRICS = 3
-/** Requests that make them. */
+/** How many requests at a time make them. */
 const AT_ONCE = 16
-/** Different bodies in turn, so that nothing is faster for being the same each time. */
+/** Different bodies in turn, so that nothing is faster only because the same body comes each time. */
 const BODIES = 64
 const MODELS = ['small', 'medium', 'large']
 const REGIONS = ['eu', 'us', 'ap']
@@ -36,7 +36,7 @@ export async function makeReferences(
   }
 }
 
-/** A body, and the usage it reports each time it is sent. */
+/** A body, and the usage that it reports each time it is sent. */
 export interface UsageBody {
   bytes: Buffer
   events: MadeUpEvent[]
@@ -49,7 +49,7 @@ interface MadeUpEvent {
 }
 
 /**
- * Bodies of one event, or of batches; events have three properties, of which one is unique once it is sent.
+ * Makes bodies of one event or of a batch. Events have three properties, of which one is unique in each request.
  *
  * @param keyed whether events have a time and a key of their own, so that they can be sent again; else they have
  *   neither

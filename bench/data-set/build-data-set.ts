@@ -40,9 +40,9 @@ const INSERT_GRANTS = `
   FROM unnest($2::text[]) AS account CROSS JOIN unnest($3::text[] || NULL::text) AS metric CROSS JOIN clock_timestamp() AS at`
 
 /**
- * Makes a data folder that holds 10,000 accounts with grants of three sources, and their usage of 90 days until now,
- * stored in order of time in batches as a loader does, with rollups of it. One that is there already, of as many
- * events, is taken as it is.
+ * Makes a data folder with 10,000 accounts, their grants of three sources, and their usage of the last 90 days. The
+ * usage is stored in order of time, in batches like a loader's, with its rollups. An existing folder with as many
+ * events is used as it is.
  */
 export async function buildDataSet(
   folder: string,
@@ -80,7 +80,10 @@ async function migrate(folder: string): Promise<void> {
   await (await startTally({ dataFolder: folder })).stop()
 }
 
-/** Writes accounts, metrics and grants past the API. @returns the namespace they are in */
+/**
+ * Writes accounts, metrics and grants directly to PostgreSQL.
+ * @returns their namespace
+ */
 async function makeResources(folder: string, metrics: readonly string[]): Promise<string> {
   const server = await startEmbeddedPostgres({
     dataFolder: folder,
@@ -147,7 +150,7 @@ async function buildRollups(client: ClickHouse, print: (line: string) => void): 
   return (performance.now() - startedAt) / 1_000
 }
 
-/** Waits until ClickHouse merges no more parts. */
+/** Waits until ClickHouse has no more data parts to merge. */
 export async function untilMerged(client: ClickHouse, print: (line: string) => void): Promise<void> {
   const tell = everyNow(print)
   const deadline = performance.now() + MERGED_WITHIN_MS
@@ -165,12 +168,12 @@ export async function untilMerged(client: ClickHouse, print: (line: string) => v
   }
 }
 
-/** Passes on a line every five seconds at most. */
+/** Passes on at most one line in five seconds. */
 function everyNow(print: (line: string) => void): (line: string) => void {
-  let toldAt = performance.now()
+  let printedAt = performance.now()
   return (line) => {
-    if (performance.now() - toldAt < TELL_EVERY_MS) return
-    toldAt = performance.now()
+    if (performance.now() - printedAt < TELL_EVERY_MS) return
+    printedAt = performance.now()
     print(line)
   }
 }

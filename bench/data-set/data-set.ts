@@ -12,7 +12,7 @@ export interface DataSet extends MadeUpEvents {
   rollupsS: number
 }
 
-/** Stands in the data folder once it is whole. */
+/** This file is written to the data folder once it is complete. */
 const NOTE = 'data-set.json'
 
 export async function findDataSet(folder: string): Promise<DataSet | undefined> {
@@ -24,7 +24,9 @@ export async function findDataSet(folder: string): Promise<DataSet | undefined> 
 export const noteDataSet = (dataSet: DataSet): Promise<void> =>
   writeFile(path.join(dataSet.folder, NOTE), `${JSON.stringify(dataSet, null, 2)}\n`)
 
-/** The ClickHouse of a data folder that no Tally runs on. One folder a process: the engine bears no other. */
+/**
+ * Opens the ClickHouse of a data folder that no Tally uses. A process can open one folder: the engine allows no more.
+ */
 export const openUsage = (folder: string): Promise<OpenedClickHouse> =>
   openClickHouse({
     folder: path.join(folder, 'clickhouse'),
@@ -33,6 +35,6 @@ export const openUsage = (folder: string): Promise<OpenedClickHouse> =>
     queryTimeoutS: 3_600,
   })
 
-/** Where the data set of so many events is, below a folder for all of them. */
+/** The folder of the data set with this many events, below a folder for all of them. */
 export const dataSetFolder = (parent: string, events: number): string =>
   path.join(parent, formatEvents(events))

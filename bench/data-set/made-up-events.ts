@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 
-/** Events that ClickHouse makes up by itself, the same ones for the same numbers. */
+/** Events that ClickHouse makes up by itself. The same numbers give the same events. */
 export interface MadeUpEvents {
   namespaceId: string
   metrics: readonly string[]
-  /** How many there are in all. */
+  /** The number of all events. */
   events: number
-  /** Unix seconds; they are spread evenly from startAt, in the order of their numbers, up to endAt. */
+  /** Unix seconds. The events are spread evenly from startAt up to endAt, in the order of their numbers. */
   startAt: number
   endAt: number
 }
 
 export const ACCOUNTS = 10_000
-/** Of all events are the largest account's; of the others the more, the lower their number. */
+/** The share of the largest account in all events. Of the others, a lower number means more events. */
 const LARGEST_SHARE = 0.05
 export const LARGEST_ACCOUNT = 0
 /** As many accounts have more events as have fewer. */
@@ -26,7 +26,10 @@ export const REGIONS = ['eu', 'us', 'ap']
 /** The id of an account, from 0 to ACCOUNTS - 1. */
 export const accountId = (account: number): string => `account_${hash('md5', `account ${account}`, 'hex')}`
 
-/** The account that an event is of. @param draw from 0 up to 1, each as likely as the others */
+/**
+ * The account of an event.
+ * @param draw from 0 up to 1, evenly distributed
+ */
 export const accountOfDraw = (draw: number): number =>
   draw < LARGEST_SHARE
     ? LARGEST_ACCOUNT
@@ -37,7 +40,7 @@ const oneOf = (list: readonly string[], number: string): string =>
 
 const REQUEST_ID = `toString(reinterpretAsUUID(sipHash128(number, 'request')))`
 
-// Ids, versions and pairs are as shared/domain/usage-event.ts and properties.ts make them.
+// Ids, versions and pairs have the form of shared/domain/usage-event.ts and properties.ts.
 const INSERT = `
   INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, id, quantity, properties, property_pairs,
     accepted_at, version)
@@ -67,7 +70,7 @@ const INSERT = `
       ${REQUEST_ID} AS request_id
     FROM numbers({first:UInt64}, {count:UInt64}))`
 
-/** Stores the events of these numbers, in one insert. */
+/** Stores the events of these numbers in one insert. */
 export async function insertMadeUpEvents(
   client: ClickHouse,
   { namespaceId, metrics, events, startAt, endAt }: MadeUpEvents,
@@ -88,5 +91,5 @@ export async function insertMadeUpEvents(
   })
 }
 
-/** The value of the property request_id of these events, each of which has one of its own. */
+/** The values of the property request_id of these events; each event has its own. */
 export const REQUEST_IDS = `SELECT ${REQUEST_ID} AS request_id FROM (SELECT arrayJoin({numbers:Array(UInt64)}) AS number)`

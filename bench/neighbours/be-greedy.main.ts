@@ -1,6 +1,9 @@
 import { beGreedy, type Greed } from './greedy.ts'
 
-/** A greedy company in a process of its own: it is sent what it wants, then that it is over, and answers what it got. */
+/**
+ * A greedy company in a process of its own. It gets what it wants, then the order to stop, and replies with its
+ * answers.
+ */
 const over = new AbortController()
 process.on('message', (message: Greed | 'over') => {
   if (message === 'over') over.abort()

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 
-/** What one company asks for all the time, over all of its connections at once. */
+/** What a greedy company asks for all the time, over all its connections at once. */
 export interface Greed {
   url: string
   key: string
@@ -12,7 +12,7 @@ export interface Greed {
   wants: Wants
 }
 
-/** Requests in turn, each sent as soon as the connection has its last answer; or a way to hold connections. */
+/** Requests in turn, each sent right after the last answer on its connection; or a way to occupy connections. */
 export type Wants =
   | { kind: 'requests'; requests: readonly Wanted[] }
   | { kind: 'wrong keys'; path: string }
@@ -28,19 +28,19 @@ interface Wanted {
 /** How many requests were answered, by status; connections that ended without an answer are under `ended`. */
 export type Answered = Readonly<Record<string, number>>
 
-/** Nobody waits for longer. */
+/** The longest wait for an answer. */
 const TIMEOUT_MS = 60_000
-/** A body that is held back gets a byte so often, so that it looks alive. */
+/** The pause between the bytes of a body that is held back, so that the connection looks alive. */
 const DRIP_MS = 500
-/** Before a connection that was ended is opened anew. */
+/** The pause before a closed connection is opened again. */
 const AGAIN_MS = 100
 
-/** Takes what it can get until the signal, and never waits because it is asked to. */
+/** Asks for as much as possible until the signal, and never waits when asked to. */
 export async function beGreedy(
   { url, key, connections, wants }: Greed,
   over: AbortSignal,
 ): Promise<Answered> {
-  setMaxListeners(0, over) // each request has one
+  setMaxListeners(0, over) // each request adds a listener
   const answered: Record<string, number> = {}
   const count = (status: string) => (answered[status] = (answered[status] ?? 0) + 1)
   const target = new URL(url)
@@ -108,7 +108,10 @@ function ask(
   })
 }
 
-/** Holds a connection until the server ends it. @returns the status of what came, if anything did */
+/**
+ * Occupies a connection until the server ends it.
+ * @returns the status of the answer, if there was one
+ */
 async function hold(
   target: URL,
   key: string,
