@@ -31,8 +31,8 @@ const MADE_AT_ONCE = 8
 const BALANCES_BEFORE = 300
 
 /**
- * The close of a period: the previews of a contract of each account in the data set, page after page. Meanwhile a
- * client reads balances one after the other.
+ * The close of a period: the previews of a contract of each account in the data set, page after page. At the same time
+ * a client reads balances one after the other.
  */
 export async function benchClose({ events, folder, save, print }: BenchCloseOptions): Promise<void> {
   print(describeMachine())

@@ -11,7 +11,7 @@ export interface PublishedWatermarkDeps {
   table: Pick<ReturnType<typeof gatewayRepository>, 'readNow' | 'register' | 'renew' | 'remove' | 'bringBack'>
   acceptance: Acceptance
   watch: Pick<ClockWatch, 'asks' | 'look'>
-  /** The same clock that the acceptance has. */
+  /** The acceptance's clock. */
   steadyMs: () => number
   log: Logger
 }

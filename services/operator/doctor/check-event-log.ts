@@ -7,7 +7,7 @@ import { failed, type Finding, ok, warning } from './finding.ts'
 
 export const EVENT_LOG = 'event log'
 const BEHIND_WARNING_S = 30
-/** The same limit as the audit's. */
+/** The audit has this limit, too. */
 const BEHIND_FAILED_S = 300
 /** As long as a gateway accepts without PostgreSQL. */
 const BEHIND_ACCEPTED_S = 60
