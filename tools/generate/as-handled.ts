@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI document that say what is asked for. */
+/** The parts of an OpenAPI document that describe requests. */
 export interface Described {
   openapi: string
   info: object
@@ -16,9 +16,9 @@ interface DescribedOperation {
 type Schema = Record<string, unknown>
 
 /**
- * The requests of an OpenAPI document as handlers get them, as a document: references are followed, parameters and
- * fields that have a default are there always, and fields of a POST for which null is as if they were left out are
- * never null (shared/http/nulls-as-absent.ts). Nothing is left that says no type: no headers, texts and answers.
+ * Makes an OpenAPI document of the requests as handlers get them. References are replaced by what they refer to, and
+ * parameters and fields with a default are always there. In a POST, a null that means the same as no field does not
+ * occur (shared/http/nulls-as-absent.ts). Parts without types are left out: headers, texts and answers.
  */
 export function asHandled(document: Described): Described {
   const paths = Object.entries(document.paths).map(([path, operations]) => {
@@ -55,7 +55,7 @@ function bodyOf({ required, content }: Schema, isPost: boolean): Schema {
   return { required, content: media }
 }
 
-/** With each field that has a default among those that are there always. */
+/** Makes each field with a default a required one. */
 function withDefaults(schema: Schema): Schema {
   const { properties, required = [], ...rest } = mapInner(schema, withDefaults)
   if (!isObject(properties)) return rest
@@ -65,14 +65,17 @@ function withDefaults(schema: Schema): Schema {
 
 const SAY_NO_TYPE = ['description', 'example', 'examples', 'title', 'discriminator']
 
-/** A part of the document with all that it refers to in its place. @throws RangeError when it refers to itself */
+/**
+ * A part of the document, with references replaced by what they refer to.
+ * @throws RangeError when it refers to itself
+ */
 function followed(document: Described, part: Schema): Schema {
   const follow = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(follow)
     if (!isObject(value)) return value
     const { $ref } = value
     if (typeof $ref === 'string') return follow(at(document, $ref))
-    // Names of properties may be those of keywords.
+    // A property may have the name of a keyword.
     const entries = Object.entries(value).map(([name, inner]) => [
       name,
       name === 'properties' ? mapValues(inner as Schema, follow) : follow(inner),
@@ -88,7 +91,7 @@ const at = (document: Described, reference: string): unknown =>
     .split('/')
     .reduce<unknown>((outer, name) => (outer as Schema)[name], document)
 
-/** Without null where a field may be left out as well, unless null says something else. */
+/** Removes null from fields that may also be left out, unless null has a meaning of its own. */
 function withoutNulls(schema: Schema): Schema {
   const { properties, required = [], ...rest } = mapInner(schema, withoutNulls)
   if (!isObject(properties)) return rest
@@ -101,7 +104,7 @@ function withoutNulls(schema: Schema): Schema {
   return { ...rest, properties: Object.fromEntries(fields) as Schema, required }
 }
 
-/** A schema with another one in the place of each that is right within it. */
+/** Replaces each schema directly within a schema. */
 function mapInner(schema: Schema, map: (inner: Schema) => Schema): Schema {
   const one = (value: unknown) => (isObject(value) ? map(value) : value)
   const inner = (name: string, value: unknown) => {

@@ -9,7 +9,7 @@ import { openApiTypes } from './openapi-types.ts'
 const readContract = () => readFile(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')
 const SOURCES = ['openapi.yaml', 'tools/generate/contract-types.ts', 'tools/generate/openapi-types.ts']
 
-/** Operations and schemas as clients see them: what has a default may be left out. */
+/** Operations and schemas as clients see them: a value with a default may be left out. */
 export const contractTypes: Maker = {
   file: 'contract/operations.d.ts',
   sources: SOURCES,

@@ -6,8 +6,8 @@ import { findStale, MANIFEST, type Manifest, manifestOf } from './manifest.ts'
 
 const USAGE = `usage: npm run generate [-- --check]
 
-Makes the files that are checked in and made of others, and notes in ${MANIFEST} what of.
---check makes nothing: it tells which of them are out of date, or were changed by hand.`
+Makes the checked-in files that are generated from others, and writes to ${MANIFEST} what each is generated from.
+--check makes nothing: it lists those that are out of date or were changed by hand.`
 
 const manifestPath = path.join(PROJECT_ROOT, MANIFEST)
 

@@ -1,7 +1,10 @@
-/** Makes a file that is checked in of others that are. Paths are those within the project, with `/`. */
+/** Generates a checked-in file from other checked-in files. Paths are relative to the project's root, with `/`. */
 export interface Maker {
   file: string
-  /** All that the file is made of, what makes it included: when none of them changed, neither does the file. */
+  /**
+   * All files that the result depends on, including the maker's own code: when none of them changed, neither does the
+   * result.
+   */
   sources: readonly string[]
   /** @returns the content of the file */
   make: () => Promise<string>

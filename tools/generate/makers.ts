@@ -3,5 +3,5 @@ import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
 
-/** All files that are made of others. */
+/** The makers of all generated files. */
 export const MAKERS: readonly Maker[] = [contractTypes, handledTypes, performancePage, plantedBugsPage]

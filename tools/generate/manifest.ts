@@ -3,12 +3,15 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Maker } from './maker.ts'
 
-/** SHA-256, in hex, of the files that are made and of what each is made of, by path. */
+/** For each generated file, by path: its SHA-256 in hex, and those of its sources. */
 export type Manifest = Record<string, { file: string; sources: Record<string, string> }>
 
 export const MANIFEST = 'tools/generate/manifest.json'
 
-/** The manifest of the files as they lie in a project. @throws Error when one of them is missing */
+/**
+ * The manifest of a project's files as they are now.
+ * @throws Error when one of them is missing
+ */
 export async function manifestOf(root: string, makers: readonly Maker[]): Promise<Manifest> {
   const digestOf = async (file: string) => hash('sha256', await readFile(path.join(root, file)), 'hex')
   const entries = makers.map(async ({ file, sources }) => {
@@ -22,9 +25,9 @@ export async function manifestOf(root: string, makers: readonly Maker[]): Promis
 }
 
 /**
- * What is not as it was when everything was made, in words; empty when all is. Needs no tool and no network.
+ * Describes each file that is not up to date; empty when all are. Needs no other tool and no network.
  *
- * @param noted the manifest that was written then
+ * @param noted the manifest that was written at the last generation
  */
 export function findStale(noted: Manifest, found: Manifest): string[] {
   const stale: string[] = []

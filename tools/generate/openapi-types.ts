@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-/** Its peer is a TypeScript that this project does not use, so both are fetched where they are needed alone. */
+/** The generator needs another TypeScript than this project has. So both are fetched only when they are needed. */
 const PACKAGES = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
 
 /**
- * The TypeScript types of an OpenAPI document. Needs the npm registry, or npm's cache of it.
+ * Generates the TypeScript types of an OpenAPI document. Needs the npm registry, or npm's cache of it.
  *
  * @param document as YAML or JSON
  * @param options of openapi-typescript's command
  */
 export async function openApiTypes(document: string, options: readonly string[] = []): Promise<string> {
-  // Why a folder of its own: redocly.yaml of the project is stricter than this tool can be told to overlook.
+  // Why a folder of its own: the tool would apply the project's redocly.yaml, which is too strict for it.
   const folder = await mkdtemp(path.join(tmpdir(), 'tally-contract-'))
   try {
     await writeFile(path.join(folder, 'openapi.yaml'), document)

@@ -4,21 +4,21 @@ import { format, resolveConfig } from 'prettier'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { Maker } from './maker.ts'
 
-/** A table of a page: its head first, then a row after the other, each a list of cells in Markdown. */
+/** A table of a page: first its head, then its rows, each a list of cells in Markdown. */
 export type Table = readonly (readonly string[])[]
 
 interface Page {
-  /** Below docs/. */
+  /** The path below docs/. */
   name: string
-  /** What its tables are made of, besides the text of the page. */
+  /** What its tables are made from, besides the text of the page. */
   sources: readonly string[]
-  /** By the names that the text has for them. */
+  /** The tables, by their names in the text. */
   tables: () => Promise<Record<string, Table>>
 }
 
 /**
- * A page of docs/ whose text is written by hand, in tools/generate/pages, and whose tables are made. A table stands
- * where the text has `<!-- table NAME -->` in a line of its own.
+ * A page of docs/ with text written by hand, in tools/generate/pages, and generated tables. A table replaces the line
+ * `<!-- table NAME -->` of the text.
  */
 export function pageMaker({ name, sources, tables }: Page): Maker {
   const file = `docs/${name}`
@@ -35,7 +35,7 @@ export function pageMaker({ name, sources, tables }: Page): Maker {
   }
 }
 
-/** @throws RangeError when the text asks for a table that is not there, or does not ask for one that is */
+/** @throws RangeError when the text names a table that does not exist, or does not name one that does */
 export function fillIn(text: string, tables: Readonly<Record<string, Table>>): string {
   const left = new Set(Object.keys(tables))
   const filled = text.replaceAll(/^<!-- table (.+) -->$/gm, (_, name: string) => {

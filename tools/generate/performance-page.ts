@@ -4,10 +4,7 @@ import type { Compared } from '../../bench/targets.ts'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { pageMaker, type Table } from './page.ts'
 
-/**
- * Of each bench the results that were kept: files of bench/results, where another run of it belongs, too. Where there
- * are several of one bench the newest counts.
- */
+/** The stored results of each bench: files of bench/results. If there are several of one bench, the newest counts. */
 const RESULTS = {
   all: ['all', 'all-later'],
   ingest: ['all-ingest'],
@@ -27,7 +24,7 @@ type Bench = keyof typeof RESULTS
 
 const fileOf = (name: string) => `bench/results/${name}.json`
 
-/** What bench/machine.ts writes with each result. */
+/** What bench/machine.ts writes into each result. */
 interface Result {
   at: string
   machine: string
@@ -53,7 +50,7 @@ interface LoadRow {
   name: string
   acceptedPerS: number
   sustainedPerS: number
-  /** GB. */
+  /** In GB. */
   memory: Record<'self' | 'children', number>
   cpuMicros: number
 }
@@ -66,7 +63,7 @@ interface BalanceRow extends Took {
   cpuMs: number
 }
 
-/** Of each bench what the tables show besides what is compared. */
+/** What the tables show of each bench, besides what is compared. */
 interface Details {
   all: unknown
   ingest: { rows: readonly IngestRow[] }
@@ -122,7 +119,7 @@ function runsTable(results: Results): Table {
   return [['Bench', 'Measured', 'Commit', 'Load'], ...rows]
 }
 
-/** A row for each machine: they may differ. */
+/** A row for each machine, as these may differ. */
 function machinesTable(results: Results): Table {
   const all = Object.entries(results)
   const machines = [...new Set(all.map(([, { machine }]) => machine))]
@@ -170,7 +167,7 @@ const namedTable = (rows: readonly ({ name: string } & Took)[]): Table => [
   ...rows.map((row) => [row.name, ...took(row)]),
 ]
 
-/** A row for each kind of body and log, beside what a bare handler took of the same bodies in the same run. */
+/** A row for each kind of body and log, with the time of a bare handler for the same bodies in the same run. */
 function ingestTable(rows: readonly IngestRow[]): Table {
   const table = rows.flatMap((row, at) => {
     const bare = rows[at + 1]
@@ -197,7 +194,7 @@ function ingestTable(rows: readonly IngestRow[]): Table {
   return [head, ...table]
 }
 
-/** A row for each kind of run, with the least and the greatest of its runs. */
+/** A row for each kind of run, with the least and the greatest value of its runs. */
 function loadTable(rows: readonly LoadRow[]): Table {
   const table = [...new Set(rows.map(({ name }) => name))].map((name) => {
     const runs = rows.filter((row) => row.name === name)
@@ -213,7 +210,7 @@ function loadTable(rows: readonly LoadRow[]): Table {
   return [['Usage', 'Runs', 'Taken, events/s', 'Loaded in that time', 'CPU µs/event', 'Memory, GB'], ...table]
 }
 
-/** Less than so many bytes an event are not shown. */
+/** Parts with fewer bytes an event than this are not shown. */
 const SMALL_BYTES = 0.05
 
 const tablesTable = (tables: Details['storage']['tables']): Table => [
@@ -223,7 +220,7 @@ const tablesTable = (tables: Details['storage']['tables']): Table => [
     .map(({ table, rows, bytesAnEvent }) => [`\`${table}\``, shown(rows / 1e6), shown(bytesAnEvent)]),
 ]
 
-/** Beside other work balances are shown over so many connections. */
+/** The number of connections for which balances beside other work are shown. */
 const MANY = 64
 
 function balancesTable(rows: readonly BalanceRow[]): Table {
@@ -260,7 +257,7 @@ function range(values: readonly number[]): string {
   return least === most ? least : `${least} to ${most}`
 }
 
-/** Whole numbers as they are; others with three digits or more: 0.85, 5.94, 95.0, 35,213. */
+/** Whole numbers are shown as they are; others with at least three digits: 0.85, 5.94, 95.0, 35,213. */
 function shown(value: number): string {
   if (Number.isInteger(value)) return value.toLocaleString('en-US')
   const size = Math.abs(value)

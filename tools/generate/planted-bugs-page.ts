@@ -1,7 +1,7 @@
 import { PLANTED_BUGS } from '../../test/planted-bugs/planted-bugs.ts'
 import { pageMaker, type Table } from './page.ts'
 
-/** What the tests find, in the order of the list. */
+/** The page of the planted bugs, in the order of the list. */
 export const plantedBugsPage = pageMaker({
   name: 'planted-bugs.md',
   sources: ['test/planted-bugs/planted-bugs.ts', 'tools/generate/planted-bugs-page.ts'],
