@@ -4,9 +4,9 @@ const TICKS_PER_SECOND = 100 // Linux shows this unit to programs, whatever its 
 
 /** CPU time used so far, in seconds. */
 export interface CpuTime {
-  /** Of the process itself, with all its threads. */
+  /** The time of the process itself, with all its threads. */
   self: number
-  /** Of its child processes and their children. */
+  /** The time of its child processes and their children. */
   children: number
 }
 

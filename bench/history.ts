@@ -7,7 +7,7 @@ import { describeMachine, saveResult } from './machine.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchHistoryOptions {
-  /** Half of them come in order of time, then half in random order. */
+  /** How many events are imported: half in order of time, then half in random order. */
   events: number
   save: string
   print: (line: string) => void

@@ -35,7 +35,7 @@ export interface LoadRun {
   events: number
   resent: number
   loadS: number
-  /** From the last answer until everything was loaded. */
+  /** Seconds from the last answer until everything was loaded. */
   drainS: number
   /** Events a second from the start to the last answer. */
   acceptedPerS: number

@@ -3,9 +3,9 @@ import { pidsBelow } from './cpu-time.ts'
 
 /** Resident memory, in gigabytes of 10^9 bytes. */
 export interface Memory {
-  /** Of the process itself. */
+  /** The memory of the process itself. */
   self: number
-  /** Of its child processes and their children; memory that several share counts once. */
+  /** The memory of its child processes and their children; what several of them share counts once. */
   children: number
 }
 

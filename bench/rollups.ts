@@ -22,8 +22,8 @@ const SETTLES_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Reports usage at a steady rate over the ends of several time slots. It counts the rows that rollups read, and the
- * rows that were loaded, from a fixed time after the first end to the same time after the last one.
+ * Reports usage at a steady rate over the ends of several time slots, and counts the rows that rollups read and the
+ * rows that were loaded. It counts from a fixed time after the first end to the same time after the last one.
  */
 export async function benchRollups(options: BenchRollupsOptions): Promise<void> {
   const { slots, rate, latePercent, save, print } = options

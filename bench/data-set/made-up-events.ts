@@ -16,7 +16,7 @@ export const ACCOUNTS = 10_000
 /** The share of the largest account in all events. Of the others, a lower number means more events. */
 const LARGEST_SHARE = 0.05
 export const LARGEST_ACCOUNT = 0
-/** As many accounts have more events as have fewer. */
+/** The account in the middle: as many accounts have more events as have fewer. */
 export const MEDIAN_ACCOUNT = ACCOUNTS / 2
 export const CURRENCY = 'usd'
 /** Values of the properties that many events share. */

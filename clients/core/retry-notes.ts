@@ -9,7 +9,7 @@ export interface RetryNotes {
   printTo: (print: (line: string) => void) => void
 }
 
-/** It prints only some of the notes, because requests tend to fail together. */
+/** Makes notes that print only some retries, because requests tend to fail together. */
 export function retryNotes(print: (line: string) => void): RetryNotes {
   let printed = print
   let toldAt = -Infinity

@@ -90,7 +90,7 @@ export class AnalystEngine {
   /** @throws Error when the engine does not confine analysts as it must */
   static async open({ engine, database, connections, limits }: AnalystEngineOptions): Promise<AnalystEngine> {
     const own = analyticsDatabase(database)
-    // It precedes each query: if the engine ever replaces a broken connection, the new one has every right again.
+    // Why before each query: if the engine ever replaces a broken connection, the new one has every right again.
     const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })

@@ -120,8 +120,8 @@ export class ClockWatch {
 
   /**
    * Whether usage that lies ahead of this clock may be of now. Such usage may be refused only for the time being. The
-   * clock may have been set since the last look, or be behind what was accepted, or no time server has set it yet since
-   * the machine was started.
+   * clock may have been set since the last look, or be behind what was accepted. Or the machine was started a short
+   * time ago, and no time server has set its clock yet.
    */
   get mayBeBehind(): boolean {
     return (

@@ -49,7 +49,7 @@ export function readGatewayConfig(read: EnvReader) {
   }
 }
 
-/** They look up the events that are to be corrected. */
+/** Connections for looking up the events that are to be corrected. */
 const CLICKHOUSE_CONNECTIONS = 4
 
 /** Settings of the gateway in a process of its own. */

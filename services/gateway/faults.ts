@@ -3,7 +3,7 @@ import { DomainError } from '../../shared/errors/domain-error.ts'
 /** What is wrong with one item of a request: malformed in itself, or well-formed and still impossible. */
 export interface Fault {
   code: 'malformed' | 'unprocessable'
-  /** It begins with the field. */
+  /** Begins with the name of the field. */
   message: string
 }
 

@@ -26,7 +26,7 @@ export interface BalancesLoop extends RefillLoop {
 const REQUESTED_MAX = 20_000
 
 /**
- * In each round checks the balances whose usage has changed, those that were requested, and those whose cooldown is
+ * Makes the loop that checks balances: those with changed usage, those that were requested, and those whose cooldown is
  * over. If a round fails, the next one sees the same balances again.
  */
 export function balancesLoop({ follow, check, cooldowns, sweeps }: BalancesLoopDeps): BalancesLoop {

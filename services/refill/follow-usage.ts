@@ -21,7 +21,7 @@ export interface UsagePoll {
   acknowledge: () => void
 }
 
-/** With more in one poll, all configurations are checked instead. */
+/** If more changed in one poll, all configurations are checked instead. */
 const TOUCHED_MAX = 20_000
 /**
  * Events accepted less than this ago are seen as soon as they are stored. Older ones are seen once the list of events

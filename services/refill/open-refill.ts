@@ -27,7 +27,7 @@ import { sweepBalances } from './sweep-balances.ts'
 export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 5
 
 export interface RefillParts {
-  /** It has REFILL_CONNECTIONS connections. */
+  /** A pool of REFILL_CONNECTIONS connections. */
   pool: Pool
   clickhouse: ClickHouse
   /** @see usageThroughRollups */

@@ -91,7 +91,7 @@ const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   )
 }
 
-/** Those of the epochs that are still live, with how far the closing of their slots has begun. */
+/** Finds those of the epochs that are still live, with how far the closing of their slots has begun. */
 const stillLive = async (
   { epochs }: RollupDeps,
   live: readonly RollupEpoch[],
@@ -142,7 +142,7 @@ async function recomputeDays(
   return rowsRead
 }
 
-/** One month after the other: an import marks years of usage, and one statement would take minutes. */
+/** Recomputes one month after the other: an import marks years of usage, and one statement would take minutes. */
 async function recomputeMonths(
   { tables, signal }: RollupDeps,
   epoch: RollupEpoch,

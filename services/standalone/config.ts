@@ -15,7 +15,7 @@ import { readLoaderConfig } from '../loader/config.ts'
 import { readRefillConfig } from '../refill/config.ts'
 import { readRollupConfig } from '../rollup/config.ts'
 
-/** Settings of Tally in one process: its own, and those of every service. */
+/** Settings of Tally in one process, and of every service in it. */
 export function readStandaloneConfig(read: EnvReader) {
   return {
     host: readHost(read),

@@ -18,7 +18,9 @@ export interface DataFolder extends Closeable {
 const DYING_MS = 3_000
 const AGAIN_MS = 50
 
-/** Others may pass through (when we are root, PostgreSQL's server runs as another user), but not list it. */
+/**
+ * Others may pass through the folder, but not list it. Why: when we are root, PostgreSQL's server runs as another user.
+ */
 const MODE = 0o711
 
 /**

@@ -26,7 +26,7 @@ export interface SimulatePricesOptions {
   changesFile: string | undefined
   /** `contracts`, `none`, or an id or external id of a card. */
   against: string
-  /** In Unix seconds, half-open. */
+  /** The range, half-open, in Unix seconds. */
   startAt: number
   endAt: number
   cadence: string | undefined

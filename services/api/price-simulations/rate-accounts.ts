@@ -36,8 +36,8 @@ export interface RatedWays {
   minorUnits: number
   candidate: SimulatedCard
   /**
-   * One card for all accounts, or nothing, or the card that each account follows when the first period begins. In the
-   * last case that card's overrides and discount count for the candidate, too.
+   * What the candidate is compared with: one card for all accounts, nothing, or the card that each account follows when
+   * the first period begins. In the last case that card's overrides and discount count for the candidate, too.
    */
   baseline: SimulatedCard | 'nothing' | 'followed'
 }
@@ -49,7 +49,7 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
-/** They take some 400 MB. */
+/** As many rows take some 400 MB. */
 const ROWS_MAX = 300_000
 /**
  * A guess of how many sets of property values an account uses in a period. It decides how many accounts are tried at

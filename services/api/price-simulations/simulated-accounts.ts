@@ -20,7 +20,7 @@ export interface AccountsWanted {
 }
 
 export interface SimulatedAccounts {
-  /** In order. */
+  /** The accounts, in order of their ids. */
   ids: string[]
   /** How many were left out. */
   inOtherCurrencies: number

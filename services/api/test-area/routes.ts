@@ -38,7 +38,7 @@ export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTime
       return { reset_at: Math.floor(resetAt.getTime() / 1_000) }
     }),
     forTests('drainTestCompany', async ({ body }) => {
-      // It ends before the request's own deadline, which would answer as if something might have been written.
+      // The wait ends before the request's own deadline, whose answer would leave open whether something was written.
       const timeout = body?.timeout ?? DRAIN_S
       const timeoutMs = Math.min(timeout * 1_000, requestTimeoutMs * BEFORE_THE_DEADLINE)
       if (!(await drain(timeoutMs)))

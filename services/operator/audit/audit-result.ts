@@ -47,20 +47,20 @@ export interface AuditResult {
     to: Micros
     /** Corrections that were checked, each of them one of the following. */
     made: number
-    /** Those that count. */
+    /** Corrections that count. */
     applied: number
-    /** Those that a later correction replaced. */
+    /** Corrections that a later one replaced. */
     followed: number
-    /** Those that are not loaded yet. */
+    /** Corrections that are not loaded yet. */
     waiting: number
-    /** Those that should count and do not. */
+    /** Corrections that should count and do not. */
     unapplied: number
   }
   /** Some of the contradicted: how they differ from the report that counts, which is the first one. */
   contradictions: { eventId: string; position: LogLinePosition; detail: string }[]
   /** Events in the stored counts of months, in the log or not. */
   countedByMonth: number
-  /** Those of them that ClickHouse has lost, by the month they occurred in: `2026-09`. */
+  /** Events among these that ClickHouse has lost, by the month they occurred in: `2026-09`. */
   missing: { month: string; missing: number; counted: number }[]
   /** Groups of events with one idempotency key and different times; they count until somebody voids them. */
   sharedKeys: string[][]

@@ -4,8 +4,13 @@ import type { LogLineDigest } from '../../../shared/usage-lines/log-line-digest.
 import type { LogLinePosition } from './read-log-lines.ts'
 
 /**
- * The state of a line. Its event is not looked up yet, counts with this line, counts with another report of the same
- * content, counts with content that was not seen to be the same, or must be checked in detail.
+ * The state of a line:
+ *
+ * - open: its event is not looked up yet;
+ * - counted: its event counts with this line;
+ * - superseded: the event counts with another report of the same content;
+ * - differing: it counts with content that was not seen to be the same;
+ * - odd: the line must be checked in detail.
  */
 export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]

@@ -27,7 +27,7 @@ export async function lookUpRows(
   return found
 }
 
-/** Those of the events' namespaces that a reset has retired. */
+/** Finds those of the events' namespaces that a reset has retired. */
 export async function findRetired(
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>,
   all: readonly Pick<Named, 'namespaceId'>[],
@@ -36,6 +36,6 @@ export async function findRetired(
   return ids.size === 0 ? ids : new Set(await retired.listRetired([...ids]))
 }
 
-/** One list for each namespace, in the order given. */
+/** Makes one list for each namespace, in the order given. */
 export const byNamespace = <T extends Named>(all: readonly T[]): Map<string, T[]> =>
   groupBy(all, ({ namespaceId }) => namespaceId)

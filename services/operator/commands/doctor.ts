@@ -56,7 +56,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
   const { url: redisUrl } = redis
   const { kafka, partitions } = eventLog
   const check = (part: string, look: Check['look']): Check => ({ part, look })
-  // Without PostgreSQL, the checks that need it would only repeat that.
+  // If PostgreSQL is away, checks that need it would only say so again.
   const hasPostgres = await pool.query('SELECT 1').then(
     () => true,
     () => false,

@@ -9,7 +9,7 @@ export const EVENT_LOG = 'event log'
 const BEHIND_WARNING_S = 30
 /** The audit has this limit, too. */
 const BEHIND_FAILED_S = 300
-/** As long as a gateway accepts without PostgreSQL. */
+/** The default time for which gateways accept usage without PostgreSQL. */
 const BEHIND_ACCEPTED_S = 60
 
 /** Checks how far the loaders are behind. */

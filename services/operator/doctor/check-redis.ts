@@ -34,7 +34,7 @@ const fieldsOf = (info: string): ReadonlyMap<string, string> =>
   )
 
 function describe(info: ReadonlyMap<string, string>): Finding[] {
-  // Beside its own version, Valkey has that of the Redis it is compatible with.
+  // Valkey has two versions: its own, and the one of the Redis that it is compatible with.
   const version = info.get('redis_version') ?? ''
   const shown = info.has('valkey_version')
     ? `Valkey ${info.get('valkey_version') ?? ''}`
