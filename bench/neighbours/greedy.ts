@@ -25,7 +25,7 @@ interface Wanted {
   body?: string
 }
 
-/** How many requests were answered, by status; connections that ended without an answer are under `ended`. */
+/** How many requests were answered, by status. Connections that ended without an answer are counted as `ended`. */
 export type Answered = Readonly<Record<string, number>>
 
 /** The longest wait for an answer. */

@@ -6,8 +6,8 @@ const TSV = 'text/tab-separated-values; charset=UTF-8'
 const BYTES = 'application/octet-stream'
 
 /**
- * The formats that analysts may ask for, by content type. A closed list: some formats of ClickHouse read a schema or a
- * template from a file.
+ * The formats that analysts may ask for, by content type. It is a closed list, because some formats of ClickHouse read
+ * a schema or a template from a file.
  */
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
   [JSON_TYPE]: [

@@ -37,7 +37,7 @@ export type ClockVerdict =
   | 'right'
   /** It differs from PostgreSQL's. */
   | 'off'
-  /** Both lie behind what was accepted, and a time server may still set them. */
+  /** Both clocks lie behind what was accepted, and a time server may still correct them. */
   | 'behind'
 
 /** Beyond this, clocks were ahead before, or are behind now: a maintained clock is never a minute off. */

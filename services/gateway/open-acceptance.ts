@@ -39,8 +39,8 @@ export interface OpenedAcceptance {
 }
 
 /**
- * Makes the acceptance of a gateway, alone or beside others. Its watermark is published and its clock watched until the
- * process closes.
+ * Makes the acceptance of a gateway, in a process of its own or a shared one. Its watermark is published and its clock
+ * watched until the process closes.
  *
  * @param opened gets what is to be closed, newest first; the event log is added later, because it must settle first
  * @throws when PostgreSQL does not answer

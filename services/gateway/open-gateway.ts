@@ -65,7 +65,7 @@ export interface OpenedGateway {
   relay: Closeable
 }
 
-/** Opens the gateway on its engines, for a process of its own or one with others. */
+/** Opens the gateway on its engines, in a process of its own or a shared one. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
   const { pool, clickhouse, eventLog, acceptance, clock, watch, access, purges, requests, metrics } = parts
   const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options

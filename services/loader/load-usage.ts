@@ -26,7 +26,7 @@ export interface Loader extends Closeable {
    * counted during that time.
    */
   listTroubles(forMs: number): Trouble[]
-  /** Whether it has waited this long for something that does not even fail: only a restart helps then. */
+  /** Whether a step has been running for this long without an end or a failure: only a restart helps then. */
   isStuck(forMs: number): boolean
 }
 

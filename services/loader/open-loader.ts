@@ -38,7 +38,7 @@ export interface LoaderParts {
 /** What /readyz and the log say when the loader fails for too long. */
 export const LOADER_TROUBLE = 'the loader makes no progress'
 
-/** Starts the loader on its engines, for a process of its own or one with others. */
+/** Starts the loader on its engines, in a process of its own or a shared one. */
 export async function openLoader(
   parts: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,

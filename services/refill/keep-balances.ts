@@ -26,7 +26,7 @@ export interface KeepBalancesTimes {
 export interface Keeper extends Closeable, RefillRequestListener {
   /** The steps that have failed for at least this long without a break. */
   listTroubles(forMs: number): Trouble[]
-  /** Whether it has waited this long for something that does not even fail. */
+  /** Whether a step has been running for this long without an end or a failure. */
   isStuck(forMs: number): boolean
 }
 

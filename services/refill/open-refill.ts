@@ -40,7 +40,7 @@ export interface RefillParts {
   reached?: Reached<RefillPoint>
 }
 
-/** Starts refills on their engines, for a process of its own or one with others. */
+/** Starts refills on their engines, in a process of their own or a shared one. */
 export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
   const { pool, clickhouse, sumsCache, listedUpTo, reached = () => undefined } = parts
   const log = parts.log.child({ part: 'refill' })

@@ -21,11 +21,11 @@ export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   log: Logger
 }
 
-/** Keeps rollups up to date for as long as it is not closed. */
+/** Keeps rollups up to date until it is closed. */
 export interface RollupKeeper extends Closeable {
   /** The steps that have failed for at least this long without a break. */
   listTroubles(forMs: number): Trouble[]
-  /** Whether it has waited this long for something that does not even fail. */
+  /** Whether a step has been running for this long without an end or a failure. */
   isStuck(forMs: number): boolean
 }
 

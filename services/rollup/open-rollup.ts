@@ -33,7 +33,7 @@ export interface RollupParts {
   reached?: Reached<RollupPoint>
 }
 
-/** Starts the rollups and the count of usage on their engines, for a process of its own or one with others. */
+/** Starts the rollups and the count of usage on their engines, in a process of their own or a shared one. */
 export function openRollup(
   { pool, clickhouse, metrics, reached = () => undefined, ...parts }: RollupParts,
   config: ReturnType<typeof readRollupConfig>,

@@ -5,7 +5,7 @@ import type { CallRules } from './require-harmless-call.ts'
 /** Makes EXPLAIN QUERY TREE show all of a query. Otherwise it has `__getScalar` in place of a scalar subquery. */
 export const SHOWN_WHOLE: ClickHouseSettings = { enable_scalar_subquery_optimization: 0 }
 
-/** What a SELECT without FROM reads, and where a recursive CTE keeps its rows. */
+/** The tables that a SELECT without FROM reads, and that a recursive CTE stores its rows in. */
 const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0-9a-f-]{36})$/
 
 /**
