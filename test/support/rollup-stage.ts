@@ -10,7 +10,7 @@ import { monthOf } from '../../shared/domain/month.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
 /** Longer than a process goes by the epoch it knows. */
-export const EPOCH_KNOWN_MS = 1_100
+export const EPOCH_CACHED_MS = 1_100
 
 export type RollupStage = Awaited<ReturnType<typeof startRollupStage>>
 

@@ -14,9 +14,7 @@ const MARKED_MAX = 10_000
  * How long a process goes by the epoch it has read. What is closed meanwhile it reads from the events, as before; and
  * an epoch that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
-const EPOCH_KNOWN_MS = 1_000
-/** Older than this it is read ahead, so that no reader waits for it while there are many. */
-const EPOCH_READ_AHEAD_MS = 500
+const EPOCH_CACHED_MS = 1_000
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
@@ -78,7 +76,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
   // It passes while the machine is suspended, too: what is in use may be another one afterwards.
   const clockMs = steadyClock()
   /** That there are no rollups is cached for as long, too: everything is read from the events then. */
-  let known: { epoch: CachedEpoch | undefined; readAt: number } | undefined
+  let cached: { epoch: CachedEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<CachedEpoch | undefined> => {
     const readAt = clockMs()
     const [row] = await queryRows<EpochRow>(client, EPOCH_AND_MONTHS, {})
@@ -90,22 +88,12 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       monthsFrom: row.months_from === 0 ? Infinity : row.months_from,
     }
     // A slow answer to an older question must not take the place of a newer one.
-    if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }
+    if (cached === undefined || cached.readAt <= readAt) cached = { epoch, readAt }
     return epoch
   }
-  let isReadingAhead = false
-  const readAhead = () => {
-    if (isReadingAhead) return
-    isReadingAhead = true
-    const ended = () => (isReadingAhead = false)
-    // A failure is ignored here: who asks once the cached epoch is too old reads again, and gets the error.
-    readEpoch().then(ended, ended)
-  }
   const epochNow = async (): Promise<CachedEpoch | undefined> => {
-    const knownForMs = known === undefined ? Infinity : clockMs() - known.readAt
-    if (knownForMs >= EPOCH_KNOWN_MS) return readEpoch()
-    if (knownForMs >= EPOCH_READ_AHEAD_MS) readAhead()
-    return known?.epoch
+    const cachedForMs = cached === undefined ? Infinity : clockMs() - cached.readAt
+    return cachedForMs >= EPOCH_CACHED_MS ? readEpoch() : cached?.epoch
   }
   const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {
     const { startAt, endAt } = clampRange(range)

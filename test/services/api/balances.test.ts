@@ -5,7 +5,7 @@ import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageQueriesOf } from '../../support/count-queries.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
-import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
+import { EPOCH_CACHED_MS } from '../../support/rollup-stage.ts'
 import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
@@ -154,7 +154,7 @@ describe('balances of several accounts over HTTP', function () {
     )
     const epochs = rollupEpochRepository(client)
     await buildEpoch({ client, epochs, tables: rollupTables(client, 30) }, 3_600)
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     for (const accounts of [world.accounts.slice(0, 1), world.accounts.slice(1)])
       for (const [when, queries] of [
         ['for the first time', 2],

@@ -15,7 +15,7 @@ import { ApiClient } from '../../support/api-client.ts'
 import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
-import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
+import { EPOCH_CACHED_MS } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import {
   type RunningServices,
@@ -208,7 +208,7 @@ describe('npm run rebuild', function () {
       await clickhouse.client.command({
         query: 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, 300, 2)',
       })
-      await sleep(EPOCH_KNOWN_MS) // nobody but a test takes away an epoch that a process goes by
+      await sleep(EPOCH_CACHED_MS) // nobody but a test takes away an epoch that a process goes by
     }
     before(async () => {
       await services.rollup.stop()

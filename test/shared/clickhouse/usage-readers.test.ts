@@ -12,7 +12,7 @@ import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-agg
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { asking } from '../../support/pausing.ts'
-import { EPOCH_KNOWN_MS, type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
+import { EPOCH_CACHED_MS, type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { until } from '../../support/until.ts'
@@ -168,7 +168,7 @@ describe('the readers of usage', function () {
     const reads = [sumIn(reader, namespaceId)]
     await until(() => Promise.resolve(held.newest === 1))
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     reads.push(sumIn(reader, namespaceId))
     await until(() => Promise.resolve(held.newest === 2))
     const third = reader.sumByAccount(namespaceId, [other])
