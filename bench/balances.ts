@@ -38,19 +38,22 @@ interface Row {
 }
 
 const KINDS = ['health', 'account', 'balance', 'balances of 100'] as const
-type Kind = (typeof KINDS)[number]
+/** Balances of a tenth of the accounts, at their first reads after a start, and after them. */
+const FIRST_KINDS = ['account', 'first balance', 'balance asked again', 'account'] as const
+type Kind = (typeof KINDS)[number] | (typeof FIRST_KINDS)[number]
 
 const CONNECTIONS = [1, 16, 64, 256]
 /** The most that ask for a hundred balances each. */
 const HUNDREDS_MAX = 16
 
 const QUIET = 'nothing'
+const STARTED = 'nothing, right after a start'
 const FEW_EVENTS = '2,000 events/s'
 const MANY_EVENTS = '10,000 events/s'
 const IMPORT = 'an import of history'
-type Beside = typeof QUIET | typeof FEW_EVENTS | typeof MANY_EVENTS | typeof IMPORT
+type Beside = typeof QUIET | typeof STARTED | typeof FEW_EVENTS | typeof MANY_EVENTS | typeof IMPORT
 /** Events a batch, and batches a second: as many as are taken where there is none. */
-const USAGE: Record<Exclude<Beside, typeof QUIET>, { batch: number; rate?: number }> = {
+const USAGE: Record<Exclude<Beside, typeof QUIET | typeof STARTED>, { batch: number; rate?: number }> = {
   [FEW_EVENTS]: { batch: 100, rate: 20 },
   [MANY_EVENTS]: { batch: 1_000, rate: 10 },
   [IMPORT]: { batch: 1_000 },
@@ -59,6 +62,8 @@ const USAGE: Record<Exclude<Beside, typeof QUIET>, { batch: number; rate?: numbe
 /** At least: a query over all events takes seconds. */
 const SIDE_BY_SIDE_S = 10
 const PATHS = 5_000
+const FIRST_S = 5
+const FIRST_CONNECTIONS = 64
 const WARM_UP_S = 1
 const HISTORY_S = 3 * 365 * 86_400
 const HISTORY_ENDED_S = 100 * 86_400
@@ -71,8 +76,8 @@ const IDLE_MS = 12_000
 const BEGUN_AFTER_MS = 2_000
 
 /**
- * Balances of 10,000 accounts, many at once, each beside an account itself and health in the same minute: nothing else
- * going on, while usage comes in, and while history is imported. At last, whether an analyst and totals of years leave
+ * Balances of 1,000 accounts, many at once, right after a start; then of 10,000, each beside an account itself and health
+ * in the same minute: nothing else going on, while usage comes in, and while history is imported. At last, whether an analyst and totals of years leave
  * them their turn.
  */
 export async function benchBalances(options: BenchBalancesOptions): Promise<void> {
@@ -83,8 +88,7 @@ export async function benchBalances(options: BenchBalancesOptions): Promise<void
   const [reader, reporter] = [startLoadGenerator(), startLoadGenerator()]
   try {
     const { adminUrl } = tally
-    await until(async () => (await scrape(adminUrl)).sum('tally_api_warm_accounts') > 0, SETTLES_MS)
-    const rows: Row[] = []
+    const rows = await measureFirst({ tally, reader, dataSet })
     for (const beside of [QUIET, FEW_EVENTS, MANY_EVENTS, IMPORT] as const) {
       await untilIdle(tally)
       const measured = () => measure({ tally, reader, dataSet, seconds, beside })
@@ -119,7 +123,7 @@ interface Stage {
   dataSet: DataSet
 }
 
-/** Waits until what came before is worked off: merges, late usage, reading ahead. */
+/** Waits until what came before is worked off: merges, late usage. */
 async function untilIdle({ process: { pid = 0 } }: RunningTally): Promise<void> {
   const cpuS = async () => {
     const { self, children } = await cpuSecondsOf(pid)
@@ -132,6 +136,22 @@ async function untilIdle({ process: { pid = 0 } }: RunningTally): Promise<void> 
   }, SETTLES_MS)
 }
 
+async function measureFirst({
+  tally,
+  reader,
+  dataSet,
+}: Stage & { reader: LoadGenerator }): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const kind of FIRST_KINDS)
+    rows.push(
+      await measureKind({ tally, reader, dataSet }, kind, FIRST_CONNECTIONS, {
+        seconds: FIRST_S,
+        beside: STARTED,
+      }),
+    )
+  return rows
+}
+
 async function measure({
   tally,
   reader,
@@ -142,26 +162,38 @@ async function measure({
   const rows: Row[] = []
   for (const connections of CONNECTIONS)
     for (const kind of KINDS) {
-      const load = {
-        url: tally.url,
-        headers: { 'x-api-key': tally.key },
-        paths: pathsOf(kind, dataSet),
-        bodies: [],
-        connections: kind === 'balances of 100' ? Math.min(connections, HUNDREDS_MAX) : connections,
-      }
-      await reader.load({ ...load, seconds: WARM_UP_S })
-      const { result, cpuS } = await withCpu(tally, () => reader.load({ ...load, seconds }))
-      rows.push({
-        beside,
-        connections: load.connections,
-        kind,
-        answersPerS: result.acknowledged / result.seconds,
-        p50Ms: result.p50Ms,
-        p99Ms: result.p99Ms,
-        cpuMs: (1_000 * cpuS) / result.acknowledged,
-      })
+      const atOnce = kind === 'balances of 100' ? Math.min(connections, HUNDREDS_MAX) : connections
+      rows.push(
+        await measureKind({ tally, reader, dataSet }, kind, atOnce, { warmUpS: WARM_UP_S, seconds, beside }),
+      )
     }
   return rows
+}
+
+async function measureKind(
+  { tally, reader, dataSet }: Stage & { reader: LoadGenerator },
+  kind: Kind,
+  connections: number,
+  { warmUpS = 0, seconds, beside }: { warmUpS?: number; seconds: number; beside: Beside },
+): Promise<Row> {
+  const load = {
+    url: tally.url,
+    headers: { 'x-api-key': tally.key },
+    paths: pathsOf(kind, dataSet),
+    bodies: [],
+    connections,
+  }
+  if (warmUpS > 0) await reader.load({ ...load, seconds: warmUpS })
+  const { result, cpuS } = await withCpu(tally, () => reader.load({ ...load, seconds }))
+  return {
+    beside,
+    connections,
+    kind,
+    answersPerS: result.acknowledged / result.seconds,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    cpuMs: (1_000 * cpuS) / result.acknowledged,
+  }
 }
 
 async function withCpu(
@@ -177,14 +209,19 @@ async function withCpu(
 function pathsOf(kind: Kind, { metrics }: DataSet): string[] {
   const sources = [...metrics.map((id) => `metric_id=${id}`), `currency=${CURRENCY}`]
   const anyAccount = () => accountId(accountOfDraw(Math.random()))
+  const anyOfTenth = () => accountId(Math.floor(Math.random() * (ACCOUNTS / 10)) * 10)
   const hundred = () => {
     const first = Math.floor(Math.random() * (ACCOUNTS - 100))
     return Array.from({ length: 100 }, (_, n) => accountId(first + n)).join(',')
   }
+  const balanceOf = (account: string, n: number) =>
+    `/v2/accounts/${account}/balance?${sources[n % sources.length] ?? ''}`
   const pathOf: Record<Kind, (n: number) => string> = {
     health: () => '/v2/health',
     account: () => `/v2/accounts/${anyAccount()}`,
-    balance: (n) => `/v2/accounts/${anyAccount()}/balance?${sources[n % sources.length] ?? ''}`,
+    balance: (n) => balanceOf(anyAccount(), n),
+    'first balance': (n) => balanceOf(anyOfTenth(), n),
+    'balance asked again': (n) => balanceOf(anyOfTenth(), n),
     'balances of 100': () => `/v2/accounts/balances?account_ids=${hundred()}`,
   }
   return Array.from({ length: kind === 'balances of 100' ? PATHS / 100 : PATHS }, (_, n) => pathOf[kind](n))
@@ -242,18 +279,25 @@ function formatRows(rows: readonly Row[]): string[] {
 }
 
 function compareRows(rows: readonly Row[], events: number): Compared[] {
-  const of = (beside: Beside, kind: Kind): Row => {
-    const row = rows.find((one) => one.beside === beside && one.kind === kind && one.connections === 64)
-    if (row === undefined) throw new Error(`${kind} beside ${beside} was not measured`)
-    return row
+  /** The mean, where it was measured more than once. */
+  const of = (beside: Beside, kind: Kind, figure: 'answersPerS' | 'p99Ms'): number => {
+    const found = rows.filter((one) => one.beside === beside && one.kind === kind && one.connections === 64)
+    if (found.length === 0) throw new Error(`${kind} beside ${beside} was not measured`)
+    return found.reduce((sum, row) => sum + row[figure], 0) / found.length
   }
-  const ratio = (beside: Beside, figure: 'answersPerS' | 'p99Ms') =>
-    of(beside, 'balance')[figure] / of(beside, 'account')[figure]
+  const ratio = (beside: Beside, figure: 'answersPerS' | 'p99Ms', kind: Kind = 'balance') =>
+    of(beside, kind, figure) / of(beside, 'account', figure)
   const on = `${events.toLocaleString('en-US')} events`
   return [
-    compare({ measure: 'balancesPerS', value: of(QUIET, 'balance').answersPerS, on }),
+    compare({ measure: 'firstBalances', value: ratio(STARTED, 'answersPerS', 'first balance'), on }),
+    compare({ measure: 'firstBalancesP99', value: ratio(STARTED, 'p99Ms', 'first balance'), on }),
+    compare({ measure: 'balancesAgain', value: ratio(STARTED, 'answersPerS', 'balance asked again'), on }),
+    compare({ measure: 'balancesAgainP99', value: ratio(STARTED, 'p99Ms', 'balance asked again'), on }),
+    compare({ measure: 'balancesPerS', value: of(QUIET, 'balance', 'answersPerS'), on }),
     compare({ measure: 'balancesAtOnce', value: ratio(QUIET, 'answersPerS'), on }),
     compare({ measure: 'balancesAtOnceP99', value: ratio(QUIET, 'p99Ms'), on }),
     compare({ measure: 'balancesBesideUsage', value: ratio(FEW_EVENTS, 'answersPerS'), on }),
+    compare({ measure: 'balancesBesideUsageP99', value: ratio(FEW_EVENTS, 'p99Ms'), on }),
+    compare({ measure: 'balancesBesideMuch', value: ratio(MANY_EVENTS, 'answersPerS'), on }),
   ]
 }

@@ -34,11 +34,23 @@ const TARGETS = {
   allBytes: less('stored bytes an event, all tables', 'B', 170, 120),
   memoryAtRest: less('all in one, resident memory at rest', 'GB', 1, 0.6),
   memoryLoaded: less('all in one, resident memory at 25,000 events/s', 'GB', 2, 1.2),
+  firstBalances: {
+    ...more('first balances of 1,000 accounts, 64 at once, five seconds, of an account itself', '', 0.3, 0.5),
+    digits: 2,
+  },
+  firstBalancesP99: less('… p99 against that of an account itself', 'x', 8, 4),
+  balancesAgain: { ...more('… asked again, of an account itself', '', 0.6, 0.8), digits: 2 },
+  balancesAgainP99: less('… p99 against that of an account itself', 'x', 3, 2),
   balancesPerS: more('64 balances at once, nothing else going on', 'answers/s', 860, 3_000),
   balancesAtOnce: { ...more('… of the answers a second of an account itself', '', 0.6, 1), digits: 2 },
   balancesAtOnceP99: less('… p99 against that of an account itself', 'x', 3, 1.5),
   balancesBesideUsage: {
     ...more('… beside 2,000 events/s, of the answers of an account itself', '', 0.4, 0.6),
+    digits: 2,
+  },
+  balancesBesideUsageP99: less('… p99 against that of an account itself', 'x', 5, 3),
+  balancesBesideMuch: {
+    ...more('… beside 10,000 events/s, of the answers of an account itself', '', 0.25, 0.4),
     digits: 2,
   },
   previewP50: less('invoice preview, 10 lines, 100 M events, p50', 'ms', 60, 30),
