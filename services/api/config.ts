@@ -18,6 +18,8 @@ const EMPTY_EVERY_MS = 60_000
 
 /** Between two rounds of reading ahead: twice in a slot. */
 const WARM_EVERY_MS = 150_000
+/** After a round, before accounts that are asked for begin another one. */
+const WOKEN_AFTER_MS = 10_000
 
 /** Settings of the API. */
 export function readApiConfig(read: EnvReader) {
@@ -33,6 +35,7 @@ export function readApiConfig(read: EnvReader) {
         max: CACHED_MAX,
       }),
       everyMs: WARM_EVERY_MS,
+      wokenAfterMs: WOKEN_AFTER_MS,
     },
   }
 }

@@ -15,8 +15,8 @@ export interface MarkLateDeps {
   /** Stores lines, all of them or none; when it fails they may be stored all the same. */
   insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
-  /** Told whose usage is stored, where readers in this process go by that. */
-  sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
+  /** Runs each write, when readers in this process use the cache. */
+  sumsCache?: Pick<SumsCache, 'whileStoring'> | undefined
 }
 
 /**
@@ -29,15 +29,15 @@ const ROWS_A_MARK = 50
 const SLOTS_OF_ACCOUNTS_MAX = 5_000
 
 /**
- * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
+ * Stores lines. Usage whose slot has ended, or is about to end, is marked for the rollup service and for readers.
  *
- * A mark is placed (pending) before the lines are stored and turned ready afterwards, and only then worked off: so
- * whoever sees the lines sees the mark, or rollups that hold them; but for slots that are closed during the insert,
- * which are marked right after it. If an insert fails its mark stays, is worked off later and harms nothing: the lines
- * may have been stored after all.
+ * A mark is placed (pending) before the lines are stored. It is turned ready afterwards, and only then worked off. So a
+ * reader that sees the lines also sees the mark, or rollups that hold them. The exception are slots that are closed
+ * during the insert: they are marked right after it. If an insert fails, its mark stays and is worked off later. That
+ * harms nothing, and the lines may have been stored after all.
  *
- * How far slots are being closed is read again once the lines are stored. A rollup service writes that down before it
- * reads a slot's events: so either it is seen here, and the slot is marked, or that service reads these lines.
+ * Once the lines are stored, the clock of closing is read again. A rollup service moves that clock before it reads a
+ * slot's events. So either the move is seen here, and the slot is marked, or that service reads these lines.
  *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
@@ -71,7 +71,7 @@ export function markLate(
   }
   if (sumsCache === undefined) return store
   // Until the marks stand: if the slot was closed while the lines were stored, sums lack them until then.
-  return (lines, subjects) => sumsCache.whileWriting(subjects, () => store(lines, subjects))
+  return (lines, subjects) => sumsCache.whileStoring(lines, subjects, () => store(lines, subjects))
 }
 
 /** What is marked of late usage: as fine as it can be without becoming too much. */

@@ -26,7 +26,7 @@ export interface LoaderParts {
   /** Publishes dead letters, when the event log is Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   /** Called with the accounts whose usage is stored, when readers in this process use the cache. */
-  sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
+  sumsCache?: Pick<SumsCache, 'whileStoring'> | undefined
   metrics: Metrics
   log: Logger
   /** @see LoadUsageDeps.hasRoom */

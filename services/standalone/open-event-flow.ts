@@ -1,3 +1,4 @@
+import { latestUsageAt } from '../../shared/clickhouse/events/latest-usage.ts'
 import { makeSumsCache, type SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
@@ -40,7 +41,8 @@ export async function openEventFlow(start: Start, pools: Pools): Promise<EventFl
   })
   opened.push(eventLog)
   const room = await watchRoom(start)
-  const sumsCache = engines.clickhouse.engine === undefined ? undefined : makeSumsCache()
+  const { client, engine } = engines.clickhouse
+  const sumsCache = engine === undefined ? undefined : makeSumsCache((await latestUsageAt(client)) + 1)
   const listedUpTo = listedUpToOf({ lowestUnderWay: accepting.lowestUnderWay, eventLog })
   const flow = { ...accepting, eventLog, room, sumsCache, listedUpTo }
   const loader = await startLoader(start, pools, flow)

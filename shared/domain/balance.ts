@@ -1,4 +1,4 @@
-import { type Amount, subtractAmounts, ZERO } from '../amount/amount.ts'
+import { addAmounts, type Amount, subtractAmounts, ZERO } from '../amount/amount.ts'
 import type { UsageSource } from './usage-source.ts'
 
 /** What an account was granted and used of one source, and what is left. */
@@ -15,6 +15,15 @@ export type SumsBySource = ReadonlyMap<UsageSource, Amount>
 
 /** The same by account. */
 export type SumsByAccount = ReadonlyMap<string, SumsBySource>
+
+export const NO_SUMS: SumsBySource = new Map()
+
+/** Adds sums of two by source. */
+export function addSums(some: SumsBySource, more: SumsBySource = NO_SUMS): SumsBySource {
+  const total = new Map(some)
+  for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
+  return total
+}
 
 /**
  * The one place where grants and usage meet.

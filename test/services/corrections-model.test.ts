@@ -7,7 +7,7 @@ import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
 import { readLogLineSubjects } from '../../shared/usage-lines/log-line-subjects.ts'
 import type { Answered, ApiClient } from '../support/api-client.ts'
-import { countMarks, EPOCH_KNOWN_MS, expectRollupsExact } from '../support/rollup-stage.ts'
+import { countMarks, EPOCH_CACHED_MS, expectRollupsExact } from '../support/rollup-stage.ts'
 import { POINTS_OF, type RollupStep, takeRollupStep } from '../support/rollup-steps.ts'
 import { until } from '../support/until.ts'
 import { UsageModel } from '../support/usage-model.ts'
@@ -188,7 +188,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
         }
         for (const api of [world.api, world.rawApi]) await compareAll(api)
         await workOff()
-        await sleep(EPOCH_KNOWN_MS)
+        await sleep(EPOCH_CACHED_MS)
         await expectRollupsExact(stage.clickhouse, world.namespaceId)
         await compareAll(world.api)
         await compareList(world, done)

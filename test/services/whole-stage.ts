@@ -123,8 +123,8 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
       gateway: { bodyBytesMax: 4 * 1_024 * 1_024, existingIdsMax: 10_000 },
     },
   )
-  const warming = { accountsMax: 1_000, everyMs: 1_000 }
-  const sumsCache = makeSumsCache()
+  const warming = { accountsMax: 1_000, everyMs: 1_000, wokenAfterMs: 1_000 }
+  const sumsCache = makeSumsCache(0)
   const apiOn = (client: ClickHouse, cache?: typeof sumsCache): RequestListener => {
     const api = openApi(
       {

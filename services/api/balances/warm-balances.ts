@@ -10,7 +10,7 @@ import type { Metrics } from '../../../shared/metrics/metrics.ts'
 
 export interface WarmingDeps {
   /** The reader that balances come from; it caches what it has read. */
-  usage: Pick<AccountSumsReader, 'readAhead'>
+  usage: Pick<AccountSumsReader, 'readAhead' | 'countMisses'>
   listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
 }
 
@@ -18,16 +18,18 @@ export interface WarmingOptions {
   /** 0: none. */
   accountsMax: number
   everyMs: number
+  /** The least time between two rounds, when first balances of accounts wake it. */
+  wokenAfterMs: number
 }
 
-/**
- * Accounts read in one go. Of 10,000 with 90 days each, neighbours 500 at a time cost half of the CPU that they do 100
- * at a time; others wait for no more than a tenth of a second meanwhile.
- */
+/** Accounts that share a query. More of them cost less CPU each, but balances that are asked for wait longer. */
 const AT_ONCE = 500
 /** After each read it rests for this many times as long as the read took. */
 const REST = 4
 const FIRST_AFTER_MS = 1_000
+/** So many first balances of accounts wake it. */
+const WOKEN_BY_MISSES = 10
+const LOOKS_EVERY_MS = 200
 const JOB = 'warming of balances'
 
 /**
@@ -40,7 +42,10 @@ const JOB = 'warming of balances'
  * @internal
  */
 export async function warmBalances(
-  { usage, listRecentlyUsed }: WarmingDeps,
+  {
+    usage,
+    listRecentlyUsed,
+  }: { usage: Pick<AccountSumsReader, 'readAhead'>; listRecentlyUsed: WarmingDeps['listRecentlyUsed'] },
   accountsMax: number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -73,20 +78,31 @@ export async function warmBalances(
 
 /**
  * Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away
- * what was cached.
+ * what was cached. When several accounts are asked for that were not warm, it does not wait for the next round.
  */
 export function keepBalancesWarm(
   deps: WarmingDeps,
-  { accountsMax, everyMs }: WarmingOptions,
+  { accountsMax, everyMs, wokenAfterMs }: WarmingOptions,
   metrics: Metrics,
   log: Logger,
 ): Closeable {
   const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage was read ahead, the last time.')
+  const last = { endedAt: -Infinity, misses: 0 }
+  const isDue = () => {
+    const agoMs = performance.now() - last.endedAt
+    const misses = deps.usage.countMisses() - last.misses
+    return agoMs >= everyMs || (agoMs >= wokenAfterMs && misses >= WOKEN_BY_MISSES)
+  }
   return repeat(
     JOB,
-    everyMs,
+    LOOKS_EVERY_MS,
     async (signal) => {
-      if (accountsMax > 0) warm.set([], await warmBalances(deps, accountsMax, signal))
+      if (accountsMax === 0 || !isDue()) return
+      try {
+        warm.set([], await warmBalances(deps, accountsMax, signal))
+      } finally {
+        Object.assign(last, { endedAt: performance.now(), misses: deps.usage.countMisses() })
+      }
     },
     (err, signal) => {
       if (!signal.aborted) log.warn({ err: loggableError(err) }, 'could not read usage ahead, trying again')
@@ -95,8 +111,8 @@ export function keepBalancesWarm(
   )
 }
 
-/** Rejects when it is told to stop, or when nobody waits for that any more. */
+/** Rejects when the signal aborts, or when nobody waits for that any more. */
 async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
   await once(signal, 'abort', { signal: over })
-  throw new Error('told to stop')
+  throw new Error('stopped')
 }

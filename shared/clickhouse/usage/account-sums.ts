@@ -1,7 +1,7 @@
 import { addAmounts, type Amount, amountFromDatabase, ZERO } from '../../amount/amount.ts'
 import { type Batching, batchReads, batchReadsByGroup } from '../../batching/batch-reads.ts'
 import { type AccountKey, nameOfAccount, nameOfAllAccounts } from '../../domain/account-key.ts'
-import type { SumsBySource } from '../../domain/balance.ts'
+import { addSums, NO_SUMS, type SumsBySource } from '../../domain/balance.ts'
 import { ALL_TIME } from '../../domain/time-range.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
@@ -52,6 +52,9 @@ export interface AccountSumsReader {
    * marks of late usage are passed over.
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
+
+  /** How many sums were asked for so far of accounts for which nothing was cached. */
+  countMisses(): number
 }
 
 /**
@@ -61,7 +64,7 @@ export interface AccountSumsReader {
  * came since; of one company for everything that is closed, and for marks, which may take long.
  *
  * @param rawEvents read while there are no rollups
- * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
+ * @param sumsCache sums of accounts, where nobody but this process writes usage
  */
 export function accountSums(
   client: ClickHouse,
@@ -71,7 +74,12 @@ export function accountSums(
 ): AccountSumsReader {
   const deps: Deps = { client, states, closedSums: closedSumsCache() }
   const readSum = accountSumReader(deps, rawEvents)
-  const sumOf = (account: AccountKey): Promise<SumsBySource> =>
+  let misses = 0
+  const sumOf = (account: AccountKey): Promise<SumsBySource> => {
+    if (sumsCache?.has(account) !== true && !deps.closedSums.has(account)) misses++
+    return cachedSumOf(account)
+  }
+  const cachedSumOf = (account: AccountKey): Promise<SumsBySource> =>
     sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
 
   return {
@@ -89,8 +97,10 @@ export function accountSums(
       if (accounts.length === 0) return
       const found = await retryIfStale(() => readClosedAhead(deps, accounts))
       // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
-      if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => sumOf(account)))
+      if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => cachedSumOf(account)))
     },
+
+    countMisses: () => misses,
   }
 }
 
@@ -109,7 +119,7 @@ function accountSumReader(
     const snapshot = cached?.closed === undefined ? await snapshotWithMarks(account) : cached
     if (snapshot === undefined) return undefined
     const closed = snapshot.closed ?? (await closedOf(snapshot))
-    return closed && addUp(closed, snapshot.open)
+    return closed && addSums(closed, snapshot.open)
   }
   return async (account) => (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
 }
@@ -228,7 +238,7 @@ async function readSnapshots(
   return accounts.map((account, nth) => {
     const [name, found] = [nameOfAccount(account), cached[nth]]
     const holds = found !== undefined && closedSums.holds(found, account, lateCounts)
-    const closed = holds ? addUp(found.sums, since.get(name)) : undefined
+    const closed = holds ? addSums(found.sums, since.get(name)) : undefined
     if (closed !== undefined) closedSums.add(account, epoch, lateCounts, closed)
     else if (found !== undefined) closedSums.forget(account, found)
     const isMarked = !looksForMarks || marked.has(name) || marked.has(nameOfAllAccounts(account))
@@ -237,7 +247,7 @@ async function readSnapshots(
 }
 
 /**
- * Sums up everything that is closed, and caches it unless the epoch was replaced meanwhile: for accounts of one
+ * Sums up everything that is closed, and caches it unless the epoch was replaced in the meantime: for accounts of one
  * namespace of whom nothing valid is cached, and no mark stood as their late counts were read. Undefined when there are
  * no rollups any more.
  *
@@ -330,8 +340,6 @@ const OF_SUMS: CoverRead = {
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
 
-const NO_SUMS: SumsBySource = new Map()
-
 const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 
 const withoutMarks = (epoch: CachedEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
@@ -353,10 +361,4 @@ function sumsOf(rows: readonly SumRow[]): SumsByName {
     sums.set(name, soFar.set(row.source, total))
   }
   return sums
-}
-
-function addUp(some: SumsBySource = NO_SUMS, more: SumsBySource = NO_SUMS): SumsBySource {
-  const total = new Map(some)
-  for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
-  return total
 }

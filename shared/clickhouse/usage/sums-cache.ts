@@ -1,13 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import { type AccountKey, nameOfAccount } from '../../domain/account-key.ts'
-import type { SumsBySource } from '../../domain/balance.ts'
-import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
+import { addSums, type SumsBySource } from '../../domain/balance.ts'
+import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
+import { addedUsage, type WrittenAccount } from './added-usage.ts'
 import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums-cache.ts'
+import { storedIds } from './stored-ids.ts'
 
-/**
- * So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good.
- */
+/** So that nothing that was ever wrong, such as rollups that an operator had computed again, stays in the cache. */
 const TTL_MS = 300_000
+
+/** A read waits for a write of the account to end, but no longer than this; then it asks ClickHouse. */
+const WRITE_AWAITED_MS = 1_000
 
 /** A read of an account's sums that is under way. */
 interface Reading {
@@ -15,44 +18,57 @@ interface Reading {
   isOutdated: boolean
 }
 
+/** Writes of an account's usage that are under way. */
+interface Writing {
+  count: number
+  /** Called when the last write has ended, with the account's sums if they are cached. */
+  waiting: Set<(sums: SumsBySource | undefined) => void>
+}
+
 export type SumsCache = ReturnType<typeof makeSumsCache>
 
 /**
- * Caches the sums of all usage of accounts, each until some of it is written. Only where nobody else can write: the
- * embedded engine belongs to one process, whose loader says here whose usage it stores. Sums are not cached when usage
- * of the account was being written at any time while they were read. So what is in the cache is what a read that begins
- * now would find.
+ * Caches the sums of all usage of accounts. Only where nobody else can write: the embedded engine belongs to one
+ * process, and its loader says here what it stores. What is in the cache is what a read that begins now would find:
+ *
+ * - Sums are not cached when usage of the account was being written at any time while they were read.
+ * - Once a write has ended, what it added is added to them. Where that is not known, or the write failed, they are
+ *   dropped.
+ * - While a write is under way, nobody can say whether a read would find it. So nothing is taken from the cache: a read
+ *   waits for the end of the write.
+ *
+ * @param emptyFrom Unix seconds from which on no event is stored yet, by its time of occurrence
  */
-export function makeSumsCache() {
+export function makeSumsCache(emptyFrom: number) {
+  const ids = storedIds(emptyFrom)
   const cached = new LRUCache<string, SumsBySource>({
     max: CACHED_MAX,
     maxSize: CACHED_SUMS_MAX,
     sizeCalculation: (sums) => sums.size,
     ttl: TTL_MS,
+    noUpdateTTL: true,
   })
-  const reading = new Map<string, Set<Reading>>()
-  /** How many writes of an account's usage are under way. */
-  const writing = new Map<string, number>()
-
-  const beginWrite = (name: string) => {
-    writing.set(name, (writing.get(name) ?? 0) + 1)
-    cached.delete(name)
-    for (const read of reading.get(name) ?? []) read.isOutdated = true
+  const reads = readsUnderWay()
+  const writes = writesUnderWay(cached, reads)
+  const readInto = async (name: string, ask: () => Promise<SumsBySource>) => {
+    const { sums, isOutdated } = await reads.run(name, ask, writes.of(name) !== undefined)
+    if (!isOutdated && sums.size > 0) cached.set(name, sums)
+    return sums
   }
-  const endWrite = (name: string) => {
-    const left = (writing.get(name) ?? 0) - 1
-    if (left > 0) writing.set(name, left)
-    else writing.delete(name)
-  }
-  const beginRead = (name: string): Reading => {
-    const read = { isOutdated: writing.has(name) }
-    reading.set(name, (reading.get(name) ?? new Set<Reading>()).add(read))
-    return read
-  }
-  const endRead = (name: string, read: Reading) => {
-    const reads = reading.get(name)
-    reads?.delete(read)
-    if (reads?.size === 0) reading.delete(name)
+  const whileWriting = async <T>(
+    accounts: readonly WrittenAccount[],
+    write: () => Promise<T>,
+  ): Promise<T> => {
+    const named = accounts.map((account) => [nameOfAccount(account), account] as const)
+    for (const [name, account] of named) writes.begin(name, account)
+    let isStored = false
+    try {
+      const answer = await write()
+      isStored = true
+      return answer
+    } finally {
+      for (const [name, account] of named) writes.end(name, account, isStored)
+    }
   }
 
   return {
@@ -60,22 +76,16 @@ export function makeSumsCache() {
 
     /**
      * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached:
-     * whoever asks for accounts that do not exist would push out those of others.
+     * requests for accounts that do not exist would push out others.
      *
      * @param ask reads all usage of the account
      */
     async read(account: AccountKey, ask: () => Promise<SumsBySource>): Promise<SumsBySource> {
       const name = nameOfAccount(account)
       const found = cached.get(name)
-      if (found !== undefined) return found
-      const read = beginRead(name)
-      try {
-        const sums = await ask()
-        if (!read.isOutdated && sums.size > 0) cached.set(name, sums)
-        return sums
-      } finally {
-        endRead(name, read)
-      }
+      const write = writes.of(name)
+      const sums = found === undefined || write === undefined ? found : await untilWritten(write)
+      return sums ?? readInto(name, ask)
     },
 
     /**
@@ -84,25 +94,84 @@ export function makeSumsCache() {
      * @param accounts whose usage it may change; the same one several times is allowed
      * @param write must not resolve before readers can see what it stored, nor store anything once it has failed
      */
-    async whileWriting<T>(accounts: readonly AccountKey[], write: () => Promise<T>): Promise<T> {
-      const yielding = yielder(SMALL_STEPS)
-      const names: string[] = []
-      // Not by their names: to make one for each of 50,000 lines took 18 ms where this takes 3, with 1,000 accounts.
-      const seen = new Map<string, Set<string>>()
+    whileWriting,
+
+    /**
+     * Runs a write of lines of the event log; what is new in them is added to what is cached.
+     *
+     * @param subjects of the lines, in their order
+     * @param write as in whileWriting
+     */
+    async whileStoring<T>(
+      lines: Buffer,
+      subjects: readonly LogLineSubject[],
+      write: () => Promise<T>,
+    ): Promise<T> {
+      return whileWriting(await addedUsage(lines, subjects, ids), write)
+    },
+  }
+}
+
+/** Reads of accounts that are under way, by the accounts' names. */
+function readsUnderWay() {
+  const reading = new Map<string, Set<Reading>>()
+  return {
+    /** Says to each read of the account that its answer may be outdated. */
+    outdate(name: string): void {
+      for (const read of reading.get(name) ?? []) read.isOutdated = true
+    },
+
+    /** @param isOutdated whether its answer may be outdated from the beginning */
+    async run(name: string, ask: () => Promise<SumsBySource>, isOutdated: boolean) {
+      const read: Reading = { isOutdated }
+      const others = reading.get(name) ?? new Set()
+      reading.set(name, others.add(read))
       try {
-        for (const account of accounts) {
-          if (yielding.isDue()) await yielding.yieldToOthers()
-          const ofNamespace = seen.get(account.namespaceId) ?? new Set<string>()
-          if (ofNamespace.has(account.accountId)) continue
-          seen.set(account.namespaceId, ofNamespace.add(account.accountId))
-          const name = nameOfAccount(account)
-          names.push(name)
-          beginWrite(name)
-        }
-        return await write()
+        return { sums: await ask(), isOutdated: read.isOutdated }
       } finally {
-        for (const name of names) endWrite(name)
+        others.delete(read)
+        if (others.size === 0) reading.delete(name)
       }
     },
   }
+}
+
+/** Writes of accounts' usage that are under way, by the accounts' names, and what they do to what is cached. */
+function writesUnderWay(cached: LRUCache<string, SumsBySource>, reads: ReturnType<typeof readsUnderWay>) {
+  const writing = new Map<string, Writing>()
+  return {
+    of: (name: string): Writing | undefined => writing.get(name),
+
+    begin(name: string, { added }: WrittenAccount): void {
+      const write: Writing = writing.get(name) ?? { count: 0, waiting: new Set() }
+      writing.set(name, write)
+      write.count++
+      if (added === undefined) cached.delete(name)
+      reads.outdate(name)
+    },
+
+    end(name: string, { added }: WrittenAccount, isStored: boolean): void {
+      const before = cached.peek(name)
+      if (before === undefined || added === undefined || !isStored) cached.delete(name)
+      else cached.set(name, addSums(before, added))
+      const write = writing.get(name)
+      if (write === undefined || --write.count > 0) return
+      writing.delete(name)
+      const sums = cached.peek(name)
+      for (const resolve of write.waiting) resolve(sums)
+    },
+  }
+}
+
+/** The sums of an account once its writes have ended; undefined when they are not cached, or it takes too long. */
+function untilWritten({ waiting }: Writing): Promise<SumsBySource | undefined> {
+  return new Promise((resolve) => {
+    const end = (sums: SumsBySource | undefined) => {
+      clearTimeout(timer)
+      waiting.delete(end)
+      resolve(sums)
+    }
+    const timer = setTimeout(end, WRITE_AWAITED_MS, undefined)
+    waiting.add(end)
+  })
 }

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { warmBalances } from '../../../services/api/balances/warm-balances.ts'
+import { keepBalancesWarm, warmBalances } from '../../../services/api/balances/warm-balances.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
@@ -10,9 +11,12 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { testLog } from '../../support/log.ts'
 import { type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
+import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const HOUR_S = 3_600
@@ -91,7 +95,7 @@ describe('warming of balances', function () {
   it('leaves nothing to read where nobody else writes, and is done once', async () => {
     const counts = new QueryCounts()
     const client = countingClickHouse(stage.client, counts)
-    const sumsCache = makeSumsCache()
+    const sumsCache = makeSumsCache(0)
     const { usage, warmed } = warm(client, 10, sumsCache)
     await warmed
     counts.clear()
@@ -157,6 +161,30 @@ describe('warming of balances', function () {
       { namespaceId: OTHER_NAMESPACE, accountIds: [busy] },
     ])
     expect(await warm(stage.client, 2).warmed).to.equal(2)
+  })
+
+  it('begins another round when several accounts are asked for that were not warm', async () => {
+    let [rounds, misses] = [0, 0]
+    const usage = { readAhead: () => Promise.resolve(), countMisses: () => misses }
+    const listRecently = () => {
+      rounds++
+      return Promise.resolve([])
+    }
+    const options = { accountsMax: 10, everyMs: 60_000, wokenAfterMs: 500 }
+    const deps = { usage, listRecentlyUsed: listRecently }
+    const warming = keepBalancesWarm(deps, options, openMetrics(), testLog)
+    try {
+      await until(() => Promise.resolve(rounds === 1), 10_000)
+      misses += 9
+      await sleep(1_000)
+      expect(rounds, 'after few misses').to.equal(1)
+      misses += 1
+      await until(() => Promise.resolve(rounds === 2), 10_000)
+      await sleep(1_000)
+      expect(rounds, 'without more misses').to.equal(2)
+    } finally {
+      await warming.close()
+    }
   })
 
   it('ends when it is told to, whatever is under way', async () => {

@@ -125,7 +125,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const nowS = () => Math.floor(clock() / 1_000_000)
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
-  const sumsCache = makeSumsCache()
+  const sumsCache = makeSumsCache(0)
   let ended = false
   /** Of batches of any usage, and of those of pairs. */
   const longestInsertMs = { any: 0, pair: 0 }

@@ -20,7 +20,7 @@ import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/c
 import { asking, slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
-  EPOCH_KNOWN_MS,
+  EPOCH_CACHED_MS,
   expectRollupsExact,
   type RollupStage,
   startRollupStage,
@@ -59,7 +59,7 @@ describe('what meets in the middle of something', function () {
     it(title, async () => {
       await giveUpEpochs()
       await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
-      await sleep(EPOCH_KNOWN_MS) // nobody goes by one that was given up, and is kept up to date no more
+      await sleep(EPOCH_CACHED_MS) // nobody goes by one that was given up, and is kept up to date no more
       await play()
       expect(await readCount(), 'while marks may stand').to.deep.equal(everywhere(expected))
       await close(10)
@@ -214,7 +214,7 @@ describe('what meets in the middle of something', function () {
       const event = await reportedNow(occurredAt)
       await markedInsert(beforeRows, nothing, { behindS: 6 * HOUR_S })(lineOf([event]), [event])
       expected++
-      await sleep(EPOCH_KNOWN_MS)
+      await sleep(EPOCH_CACHED_MS)
       expect(await readCount()).to.deep.equal(everywhere(expected))
     }
     const at = await ago(4.5 * HOUR_S)
@@ -234,7 +234,7 @@ describe('what meets in the middle of something', function () {
   ] as const)
     plays(`in ${table} what was computed from less does not replace what was from more`, async () => {
       const at = await ago(ageS)
-      await sleep(EPOCH_KNOWN_MS)
+      await sleep(EPOCH_CACHED_MS)
       await store(at)
       const meanwhile = async () => {
         await store(at)
@@ -248,7 +248,7 @@ describe('what meets in the middle of something', function () {
     await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 35 * DAY_S)
     for (const days of [34.9, 34.2, 33.5, 33.1]) await store(await ago(days * DAY_S))
     const marks = await countMarks(stage.client)
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     await closeSlots(ofThisPlay(partsOf(stage.computing)), 33 * DAY_S)
     // So no late work mends whatever it did.
     expect([marks, await countMarks(stage.client)]).to.deep.equal([4, 0])
@@ -310,7 +310,7 @@ describe('what meets in the middle of something', function () {
       const reader = usageThroughRollups(stage.client)
       await close(2 * HOUR_S)
       await workOffAll()
-      await sleep(EPOCH_KNOWN_MS)
+      await sleep(EPOCH_CACHED_MS)
       const later = await nextToClose()
       await close(HOUR_S, async () => {
         await store(later)
@@ -319,7 +319,7 @@ describe('what meets in the middle of something', function () {
       for (const when of ['known for a moment', 'with a mark', 'worked off']) {
         expect(await readCount(reader), when).to.deep.equal(everywhere(expected))
         if (when === 'with a mark') await workOffAll()
-        await sleep(EPOCH_KNOWN_MS)
+        await sleep(EPOCH_CACHED_MS)
       }
     },
   )
@@ -327,7 +327,7 @@ describe('what meets in the middle of something', function () {
   plays('usage that was stored before its slot is closed needs no second look at it', async () => {
     await store(await ago(4 * HOUR_S))
     await store(await ago(6 * HOUR_S))
-    await sleep(EPOCH_KNOWN_MS) // nobody goes by an epoch of the plays before
+    await sleep(EPOCH_CACHED_MS) // nobody goes by an epoch of the plays before
     expect(await countMarks(stage.client)).to.equal(2)
     await closeSlots(ofThisPlay(partsOf(stage.computing)), 3 * HOUR_S)
     expect(await countMarks(stage.client), 'of the slot that was closed before').to.equal(1)
@@ -372,7 +372,7 @@ describe('what meets in the middle of something', function () {
         toDateTime({slot:UInt32}, 'UTC'), number + 1, 1, now(), 1 FROM numbers(1200)`,
       query_params: { namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % stage.slotS) },
     })
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     expect(await countMarks(stage.client)).to.equal(1_200)
     await closeSlots(ofThisPlay(partsOf(stage.computing)), 3 * HOUR_S)
     expect(await countMarks(stage.client)).to.equal(0)
@@ -466,14 +466,14 @@ describe('what meets in the middle of something', function () {
   plays(
     'sums of an account are not cached that lack usage whose slot was closed before it is marked',
     async () => {
-      const sumsCache = makeSumsCache()
+      const sumsCache = makeSumsCache(0)
       const reader = usageThroughRollups(stage.client, sumsCache)
       await store(await ago(6 * HOUR_S)) // sums of an account without usage are not cached anyway
       await workOffAll()
       const at = await nextToClose()
       const event = await reportedNow(at)
       const readOnceClosed = async () => {
-        await sleep(EPOCH_KNOWN_MS)
+        await sleep(EPOCH_CACHED_MS)
         await reader.sumByAccount(NAMESPACE, [ACCOUNT])
       }
       const storeLines = markedInsert(() => close(4 * HOUR_S), readOnceClosed, {
@@ -515,7 +515,7 @@ describe('what meets in the middle of something', function () {
     expect(await read(), 'late in between').to.deep.equal(['whole', 3])
     expect(await read(), 'cached').to.deep.equal(['since', 1])
     await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     await store(await ago(6 * HOUR_S))
     expect(await read(), 'late, and cached in an epoch that was replaced').to.deep.equal(['whole', 4])
     expect(await read(), 'late still').to.deep.equal(['whole', 3])
@@ -548,11 +548,11 @@ describe('what meets in the middle of something', function () {
     await reader.sumByAccount(NAMESPACE, [ACCOUNT])
     await storeBoth(await ago(4 * HOUR_S))
     await close(3 * HOUR_S)
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     await reader.sumByAccount(NAMESPACE, [other])
     await storeBoth(await ago(2.5 * HOUR_S))
     await close(2 * HOUR_S)
-    await sleep(EPOCH_KNOWN_MS)
+    await sleep(EPOCH_CACHED_MS)
     for (let n = 0; n < 2; n++)
       expect(await readBoth()).to.deep.equal({ sums: [expected, theirs], readsAll: false })
     await store(await ago(4 * HOUR_S))

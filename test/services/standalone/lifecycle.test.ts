@@ -7,6 +7,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand } from '../../support/by-hand.ts'
 import { startTally } from '../../support/start-tally.ts'
@@ -61,7 +62,12 @@ describe('Tally as a process', function () {
       expect((await stat(path.join(folder, name))).mode & 0o777, name).to.equal(0o600)
     const { key } = tally
     const world = await makeWorld(new ApiClient(tally.url, key))
-    await world.report({ metric_id: world.tokens, quantity: '1' })
+    const keyed = {
+      metric_id: world.tokens,
+      occurred_at: Math.floor(Date.now() / 1_000),
+      idempotency_key: 'once',
+    }
+    await world.report({ ...keyed, quantity: '1' })
     expect(await tally.stop()).to.equal(0)
     tally = await start()
     expect(tally.key).to.equal(key)
@@ -69,7 +75,19 @@ describe('Tally as a process', function () {
     await again.create('/v2/events', { account_id: world.account, metric_id: world.tokens, quantity: '2' })
     await tally.kill9()
     tally = await start()
-    expect(await sumOf(new ApiClient(tally.url, key), world.account, 2)).to.equal('3')
+    const last = new ApiClient(tally.url, key)
+    expect(await sumOf(last, world.account, 2)).to.equal('3')
+    const balance = async () =>
+      (await last.get<SchemaOf<'Balance'>>(`/v2/accounts/${world.account}/balance?metric_id=${world.tokens}`))
+        .body.usage_total
+    expect(await balance()).to.equal('3')
+    for (const event of [
+      { ...keyed, quantity: '1' },
+      { metric_id: world.tokens, quantity: '4' },
+    ])
+      await last.create('/v2/events', { account_id: world.account, ...event })
+    expect(await sumOf(last, world.account, 3)).to.equal('7')
+    expect(await balance(), 'beside a repeat of what was stored before the start').to.equal('7')
     await tally.stop()
   })
 

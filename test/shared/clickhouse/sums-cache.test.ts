@@ -1,8 +1,11 @@
 import { expect } from 'chai'
-import { parseAmount } from '../../../shared/amount/amount.ts'
+import { addAmounts, type Amount, formatAmount, parseAmount, ZERO } from '../../../shared/amount/amount.ts'
 import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 import type { SumsBySource } from '../../../shared/domain/balance.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const mine: AccountKey = { namespaceId: 'company', accountId: 'account' }
 const other: AccountKey = { namespaceId: 'company', accountId: 'other' }
@@ -16,7 +19,7 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 
 /** Usage of one account that is stored, and reads and writes of it that go on until they are let go. */
 function heldUsage() {
-  const sums = makeSumsCache()
+  const sums = makeSumsCache(0)
   let stored = 0
   let reads = 0
   const asked = (): SumsBySource => {
@@ -57,7 +60,7 @@ function heldUsage() {
   }
 }
 
-describe('sums of accounts whose usage nobody writes', () => {
+describe('sums of accounts, by whose usage is written', () => {
   it('are read once', async () => {
     const usage = heldUsage()
     expect([await usage.read(), await usage.read()]).to.deep.equal(['0', '0'])
@@ -94,7 +97,7 @@ describe('sums of accounts whose usage nobody writes', () => {
     expect(await usage.read()).to.equal('1')
   })
 
-  it('… nor when that write has ended before them', async () => {
+  it('are not kept when a write began before they were there, and has ended before them', async () => {
     const usage = heldUsage()
     const endRead = usage.hold()
     await (
@@ -154,5 +157,187 @@ describe('sums of accounts whose usage nobody writes', () => {
     expect(failed).to.equal('failed')
     await sums.read(other, askNothing)
     expect(reads).to.equal(3)
+  })
+})
+
+const STARTED_AT = 1_800_000_000
+
+/** Usage of accounts that is stored as lines of the event log, and what a read of it finds. */
+function storedUsage(emptyFrom = STARTED_AT) {
+  const sums = makeSumsCache(emptyFrom)
+  const events = new Map<string, UsageEvent>()
+  let reads = 0
+  const keyOf = ({ accountId }: UsageEvent): AccountKey => ({ namespaceId: NAMESPACE, accountId })
+  const found = ({ accountId }: AccountKey): SumsBySource => {
+    const total = new Map<string, Amount>()
+    for (const event of events.values())
+      if (event.accountId === accountId && !event.voided)
+        total.set(event.source, addAmounts(total.get(event.source) ?? ZERO, parseAmount(event.quantity)))
+    return total
+  }
+  const insert = (lines: readonly UsageEvent[]) => {
+    for (const event of lines) {
+      const before = events.get(event.id)
+      if (before === undefined || before.version < event.version) events.set(event.id, event)
+    }
+  }
+  return {
+    insert,
+    get reads() {
+      return reads
+    },
+    async read(account = { namespaceId: NAMESPACE, accountId: ACCOUNT }, source = 'usd') {
+      const read = await sums.read(account, () => {
+        reads++
+        return Promise.resolve(found(account))
+      })
+      expect(read, 'what a read finds').to.deep.equal(found(account))
+      return formatAmount(read.get(source) ?? ZERO)
+    },
+    store: (
+      lines: readonly UsageEvent[],
+      write = () => {
+        insert(lines)
+        return Promise.resolve()
+      },
+    ) =>
+      sums.whileStoring(
+        Buffer.from(lines.map((one) => `${usageEventToLine(one)}\n`).join('')),
+        lines.map(keyed),
+        write,
+      ),
+  }
+
+  function keyed(event: UsageEvent) {
+    return { ...keyOf(event), occurredAt: event.occurredAt, acceptedAt: event.acceptedAt }
+  }
+}
+
+describe('sums of accounts to which new usage is added', () => {
+  const used = (quantity: string, fields: Partial<UsageEvent> & { key?: string } = {}) =>
+    makeReport({ quantity, occurredAt: STARTED_AT + 10, ...fields })
+
+  it('hold what is new, exactly, without a read', async () => {
+    const usage = storedUsage()
+    await usage.store([used('0.1')])
+    await usage.read()
+    const other = `account_${'b'.repeat(32)}`
+    await usage.store([
+      used('0.2'),
+      used('99999999999999999999.999999999999999999'),
+      used('5', { accountId: other }),
+    ])
+    await usage.store([used('1', { source: 'eur' }), used('0.000000000000000001')])
+    expect(await usage.read()).to.equal('100000000000000000000.3')
+    expect(await usage.read(undefined, 'eur')).to.equal('1')
+    expect(usage.reads).to.equal(1)
+  })
+
+  it('are read again after a repeat, in the same write or a later one', async () => {
+    const usage = storedUsage()
+    const [first, second] = [used('1'), used('2')]
+    await usage.store([first])
+    await usage.read()
+    await usage.store([second, second])
+    expect(await usage.read()).to.equal('3')
+    await usage.store([first])
+    expect(await usage.read()).to.equal('3')
+    await usage.store([used('4')])
+    expect(await usage.read()).to.equal('7')
+    expect(usage.reads).to.equal(3)
+  })
+
+  it('are read again after a correction, even one that came before its report', async () => {
+    const usage = storedUsage()
+    const [early, late] = [used('1'), used('2')]
+    await usage.store([used('10')])
+    await usage.read()
+    await usage.store([makeCorrection(early, { quantity: '3' })])
+    expect(await usage.read()).to.equal('13')
+    await usage.store([early])
+    expect(await usage.read()).to.equal('13')
+    await usage.store([late])
+    await usage.store([makeCorrection(late, { voided: true })])
+    expect(await usage.read()).to.equal('13')
+    expect(usage.reads).to.equal(4)
+  })
+
+  it('are read again after usage of a time at which some may have been stored before the start', async () => {
+    const usage = storedUsage()
+    const before = used('1', { occurredAt: STARTED_AT - 1 })
+    usage.insert([before])
+    await usage.read()
+    await usage.store([before])
+    expect(await usage.read()).to.equal('1')
+    await usage.store([used('1', { occurredAt: STARTED_AT })])
+    expect(await usage.read()).to.equal('2')
+    expect(usage.reads).to.equal(2)
+  })
+
+  it('are read again after a write that failed, whether it stored anything or not, and after the next try', async () => {
+    const usage = storedUsage()
+    await usage.store([used('1')])
+    await usage.read()
+    for (const isStored of [true, false]) {
+      const lines = [used('2')]
+      const failing = usage.store(lines, () => {
+        if (isStored) usage.insert(lines)
+        return Promise.reject(new Error('not stored'))
+      })
+      expect(await failing.catch((err: unknown) => err)).to.be.an('error')
+      expect(await usage.read()).to.equal('3')
+      await usage.store(lines)
+      expect(await usage.read()).to.equal(isStored ? '3' : '5')
+    }
+    expect(usage.reads).to.equal(5)
+  })
+
+  it('are waited for while usage is stored, and hold it for those that waited', async () => {
+    const usage = storedUsage()
+    await usage.store([used('1')])
+    await usage.read()
+    const [first, last] = [[used('2')], [used('4')]]
+    const [held, heldLast] = [pending<undefined>(), pending<undefined>()]
+    const stored = usage.store(first, async () => {
+      usage.insert(first)
+      await held.promise
+    })
+    const storedLast = usage.store(last, async () => {
+      await heldLast.promise
+      usage.insert(last)
+    })
+    await new Promise(setImmediate)
+    const answers: string[] = []
+    const waiting = [1, 2].map(async () => answers.push(await usage.read()))
+    held.resolve(undefined)
+    await stored
+    await new Promise(setImmediate)
+    expect(answers, 'while the last is under way').to.deep.equal([])
+    heldLast.resolve(undefined)
+    await Promise.all([storedLast, ...waiting])
+    expect(answers).to.deep.equal(['7', '7'])
+    expect(usage.reads).to.equal(1)
+  })
+
+  it('are read at last when storing takes too long', async function () {
+    this.timeout(10_000)
+    const usage = storedUsage()
+    await usage.store([used('1')])
+    await usage.read()
+    const held = pending<undefined>()
+    const lines = [used('2')]
+    const stored = usage.store(lines, async () => {
+      usage.insert(lines)
+      await held.promise
+    })
+    await new Promise(setImmediate)
+    const startedAt = performance.now()
+    expect(await usage.read()).to.equal('3')
+    expect(performance.now() - startedAt).to.be.within(900, 5_000)
+    expect(usage.reads).to.equal(2)
+    held.resolve(undefined)
+    await stored
+    expect(await usage.read()).to.equal('3')
+    expect(usage.reads, 'what was added was added to what was there before').to.equal(2)
   })
 })
