@@ -34,8 +34,7 @@ export default tseslint.config(
   {
     // Why: readers whose language is not English stumble over these words. Plainer ones say the same: "called with",
     // "callers that", "again".
-    files: ['{services,clients,bench,tools}/**/*.ts'],
-    ignores: ['services/api/balances/warm-balances.ts', 'services/loader/mark-late.ts'],
+    files: ['{services,shared,clients,bench,tools}/**/*.ts'],
     rules: { 'no-warning-comments': ['error', { terms: ['told', 'whoever', 'anew'], location: 'anywhere' }] },
   },
   {

@@ -22,17 +22,17 @@ interface Cached extends ReadUpTo {
 export const CACHED_MAX = 50_000
 export const CACHED_SUMS_MAX = 500_000
 
-/** Sums that are this far behind the closed slots are read anew, instead of adding so many slots to them. */
+/** Sums that are this far behind the closed slots are read again, instead of adding so many slots to them. */
 const CACHED_FOR_S = DAY_S / 2
 
 /**
- * A cache of the sums of accounts' closed slots. Only late usage changes them, and the account's late count grows
- * before that is stored (LATE_COUNTS in dirty-slots.ts); of slots that were closed while it was stored, before the mark
- * can be worked off.
+ * A cache of the sums of accounts' closed slots. Only late usage changes them. The account's late count grows before
+ * late usage is stored (LATE_COUNTS in dirty-slots.ts). If a slot is closed while its usage is stored, the count grows
+ * before the mark can be worked off.
  *
  * Sums are valid while the late count is the one that was read before them. They are cached only if no mark of the
- * account, or of all accounts, stood as that was read, in any slot, open ones included. Slots that were closed since
- * are added to them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
+ * account, or of all accounts, stood when the count was read. That includes marks of open slots. Slots that were closed
+ * since are added to the sums, and are valid under the same rule. test/services/rollup/races.test.ts plays the races.
  */
 export function closedSumsCache() {
   const cached = new LRUCache<string, Cached>({
@@ -49,8 +49,8 @@ export function closedSumsCache() {
     has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
 
     /**
-     * What is cached of an account in an epoch; slots that were closed since are wanted beside it. What is of an older
-     * epoch or too far behind is forgotten.
+     * The sums that are cached of an account in an epoch. Slots that were closed since have to be added to them. Sums of
+     * an older epoch, or too far behind, are dropped.
      */
     find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
       const name = nameOfAccount(account)
@@ -79,8 +79,7 @@ export function closedSumsCache() {
     },
 
     /**
-     * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those
-     * of others.
+     * Sums of an account without usage are not kept: requests for accounts that do not exist would push out others.
      *
      * @param counts late counts, read before the sums
      */
