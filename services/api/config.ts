@@ -1,5 +1,5 @@
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
-import { CACHED_MAX } from '../../shared/clickhouse/usage/closed-sums-cache.ts'
+import { CACHED_MAX } from '../../shared/clickhouse/usage/closed-sums.ts'
 import { readHost, readPort } from '../../shared/config/common-settings.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'

@@ -3,10 +3,10 @@ import { forLongReads } from '../../shared/clickhouse/clickhouse.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
-import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -26,7 +26,7 @@ export interface ApiParts extends Omit<
 > {
   eventLog: Pick<EventLog, 'lag'>
   /** @see usageThroughRollups */
-  sumsCache?: SumsCache | undefined
+  latestSums?: LatestSums | undefined
   access: Access
   requests: RequestMetrics
   metrics: Metrics
@@ -52,12 +52,12 @@ export interface OpenedApi {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, requests, metrics, log, nowMs, admitWrite, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
+  { access, requests, metrics, log, nowMs, admitWrite, clickhouse, latestSums, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = timeQueries(metrics, clickhouse)
   const patient = forLongReads(measured)
-  const usage = usageThroughRollups(measured, sumsCache)
+  const usage = usageThroughRollups(measured, latestSums)
   const rawReads = rawReadSemaphore()
   const listRecently = (limit: number) => listRecentlyUsed(patient, limit)
   const apiLog = log.child({ part: 'api' })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
-import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { SMALL_STEPS, yielder } from '../../shared/lifecycle/yielder.ts'
 import type { LogLineSubject } from '../../shared/usage-lines/log-line-subjects.ts'
@@ -16,7 +16,7 @@ export interface MarkLateDeps {
   insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
   /** Runs each write, when readers in this process use the cache. */
-  sumsCache?: Pick<SumsCache, 'whileStoring'> | undefined
+  latestSums?: Pick<LatestSums, 'whileStoring'> | undefined
 }
 
 /**
@@ -42,7 +42,7 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
 export function markLate(
-  { epochs, dirty, insertLines, reached, sumsCache }: MarkLateDeps,
+  { epochs, dirty, insertLines, reached, latestSums }: MarkLateDeps,
   marginS: number,
 ): StoreBlocksDeps['storeLines'] {
   const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
@@ -69,9 +69,9 @@ export function markLate(
     if (slots.length > 0) await dirty.turnReady(slots, insertId, now)
     reached('loader-readied')
   }
-  if (sumsCache === undefined) return store
+  if (latestSums === undefined) return store
   // Until the marks stand: if the slot was closed while the lines were stored, sums lack them until then.
-  return (lines, subjects) => sumsCache.whileStoring(lines, subjects, () => store(lines, subjects))
+  return (lines, subjects) => latestSums.whileStoring(lines, subjects, () => store(lines, subjects))
 }
 
 /** What is marked of late usage: as fine as it can be without becoming too much. */

@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { type EventLog, LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -26,7 +26,7 @@ export interface LoaderParts {
   /** Publishes dead letters, when the event log is Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   /** Called with the accounts whose usage is stored, when readers in this process use the cache. */
-  sumsCache?: Pick<SumsCache, 'whileStoring'> | undefined
+  latestSums?: Pick<LatestSums, 'whileStoring'> | undefined
   metrics: Metrics
   log: Logger
   /** @see LoadUsageDeps.hasRoom */
@@ -48,7 +48,7 @@ export async function openLoader(
     clickhouse,
     eventLog,
     deadLetterTopic,
-    sumsCache,
+    latestSums,
     metrics,
     log,
     hasRoom = () => true,
@@ -67,7 +67,7 @@ export async function openLoader(
           dirty: dirtySlotRepository(clickhouse),
           insertLines: usage.insertLines,
           reached,
-          sumsCache,
+          latestSums,
         },
         config.lateMarginS,
       ),

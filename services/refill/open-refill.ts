@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { touchedUsageRepository } from '../../shared/clickhouse/events/touched-usage.ts'
-import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -31,7 +31,7 @@ export interface RefillParts {
   pool: Pool
   clickhouse: ClickHouse
   /** @see usageThroughRollups */
-  sumsCache?: SumsCache | undefined
+  latestSums?: LatestSums | undefined
   /** No event accepted before this can still be stored. */
   listedUpTo: () => Promise<Micros>
   metrics: Metrics
@@ -42,9 +42,9 @@ export interface RefillParts {
 
 /** Starts refills on their engines, in a process of their own or a shared one. */
 export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
-  const { pool, clickhouse, sumsCache, listedUpTo, reached = () => undefined } = parts
+  const { pool, clickhouse, latestSums, listedUpTo, reached = () => undefined } = parts
   const log = parts.log.child({ part: 'refill' })
-  const usage = usageThroughRollups(clickhouse, sumsCache)
+  const usage = usageThroughRollups(clickhouse, latestSums)
   const metrics = refillMetrics(parts.metrics)
   const cooldowns = refillCooldowns()
   const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)

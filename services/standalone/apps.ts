@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { type ClickHouse, forLongReads } from '../../shared/clickhouse/clickhouse.ts'
-import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Access } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
@@ -30,7 +30,7 @@ export interface Parts {
   /** For what takes long. */
   rollupClickhouse: ClickHouse
   /** Where ClickHouse is embedded: what no other process can write to. */
-  sumsCache: SumsCache | undefined
+  latestSums: LatestSums | undefined
   eventLog: EventLog
   acceptance: Acceptance
   clock: Clock
@@ -52,7 +52,7 @@ export function makeTallyApp(
   config: StandaloneConfig,
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
-  const { pool, reportPool, clickhouse, sumsCache, eventLog, listedUpTo, metrics } = parts
+  const { pool, reportPool, clickhouse, latestSums, eventLog, listedUpTo, metrics } = parts
   const { acceptance, clock, watch, access, purges, room, nowMs } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
@@ -76,7 +76,7 @@ export function makeTallyApp(
     {
       pool,
       clickhouse,
-      sumsCache,
+      latestSums,
       eventLog,
       listedUpTo,
       purges,

@@ -1,5 +1,5 @@
 import { latestUsageAt } from '../../shared/clickhouse/events/latest-usage.ts'
-import { makeSumsCache, type SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import { type LatestSums, makeLatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -21,7 +21,7 @@ export interface EventFlow extends OpenedAcceptance {
   /** No event accepted before this can still be stored. */
   listedUpTo: () => Promise<Micros>
   /** Where ClickHouse is embedded: what no other process can write to. */
-  sumsCache: SumsCache | undefined
+  latestSums: LatestSums | undefined
   room: RequiredRoom
 }
 
@@ -42,9 +42,9 @@ export async function openEventFlow(start: Start, pools: Pools): Promise<EventFl
   opened.push(eventLog)
   const room = await watchRoom(start)
   const { client, engine } = engines.clickhouse
-  const sumsCache = engine === undefined ? undefined : makeSumsCache((await latestUsageAt(client)) + 1)
+  const latestSums = engine === undefined ? undefined : makeLatestSums((await latestUsageAt(client)) + 1)
   const listedUpTo = listedUpToOf({ lowestUnderWay: accepting.lowestUnderWay, eventLog })
-  const flow = { ...accepting, eventLog, room, sumsCache, listedUpTo }
+  const flow = { ...accepting, eventLog, room, latestSums, listedUpTo }
   const loader = await startLoader(start, pools, flow)
   startFollowers(start, pools, flow)
   return { ...flow, loader }
@@ -62,14 +62,14 @@ async function watchRoom({ folder, engines, opened, metrics, log }: Start): Prom
 async function startLoader(
   { config, engines, opened, metrics, log }: Start,
   pools: Pools,
-  { eventLog, room, sumsCache }: Omit<EventFlow, 'loader'>,
+  { eventLog, room, latestSums }: Omit<EventFlow, 'loader'>,
 ): Promise<Loader> {
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
   const parts = {
     pool: pools.api,
     clickhouse: engines.loaderClickhouse.client,
-    sumsCache,
+    latestSums,
     eventLog,
     deadLetterTopic,
     hasRoom: room.forLoading,
@@ -85,10 +85,10 @@ async function startLoader(
 function startFollowers(
   { config, engines, opened, metrics, log }: Start,
   pools: Pools,
-  { listedUpTo, sumsCache }: Omit<EventFlow, 'loader'>,
+  { listedUpTo, latestSums }: Omit<EventFlow, 'loader'>,
 ): void {
   const clickhouse = engines.rollupClickhouse.client
   opened.push(openRollup({ pool: pools.rollup, clickhouse, metrics, log }, config.rollup))
-  const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, sumsCache, listedUpTo }
+  const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }

@@ -409,7 +409,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
       ;[arriving[left], arriving[other]] = [arriving[other] ?? '', arriving[left] ?? '']
     }
     const size = Math.max(1, Math.ceil(arriving.length / (1 + randomInteger(random, 5))))
-    await stage.sumsCache.whileWriting(readLogLineSubjects(lines.join('\n')) ?? [], async () => {
+    await stage.latestSums.whileWriting(readLogLineSubjects(lines.join('\n')) ?? [], async () => {
       for (const table of ['usage_events', 'usage_events_by_acceptance'])
         await stage.clickhouse.command({ query: `TRUNCATE TABLE ${table}` })
       for (let start = 0; start < arriving.length; start += size)

@@ -7,7 +7,7 @@ import { openGateway } from '../../services/gateway/open-gateway.ts'
 import { openLoader } from '../../services/loader/open-loader.ts'
 import { dispatch } from '../../services/standalone/dispatch.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import { makeLatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { type Mode, newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
 import { LOADER_GROUP, type NewRecord, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
@@ -124,15 +124,15 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     },
   )
   const warming = { accountsMax: 1_000, everyMs: 1_000, wokenAfterMs: 1_000 }
-  const sumsCache = makeSumsCache(0)
-  const apiOn = (client: ClickHouse, cache?: typeof sumsCache): RequestListener => {
+  const latestSums = makeLatestSums(0)
+  const apiOn = (client: ClickHouse, cache?: typeof latestSums): RequestListener => {
     const api = openApi(
       {
         ...common,
         pool: apiPool,
         metrics: openMetrics(),
         clickhouse: client,
-        sumsCache: cache,
+        latestSums: cache,
         eventLog,
         listedUpTo,
         purges: sharing.purges,
@@ -144,7 +144,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
   }
   const serve = (name: string, handler: RequestListener) =>
     listen(handler, { name, host: '127.0.0.1', port: 0, portSetting: 'none', closeTimeoutMs: 1_000 })
-  const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client, sumsCache)))
+  const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client, latestSums)))
   const rawServer = await serve('the stage without rollups', apiOn(withoutRollups(clickhouse.client)))
   const [url, rawUrl] = [server, rawServer].map(({ port }) => `http://127.0.0.1:${port}`) as [string, string]
   const openOwnLoader = () =>
@@ -152,7 +152,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
       {
         pool,
         clickhouse: clickhouse.client,
-        sumsCache,
+        latestSums,
         eventLog,
         deadLetterTopic: undefined,
         metrics: openMetrics(),
@@ -167,7 +167,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     db,
     clickhouse: clickhouse.client,
     /** Must be told whose usage is stored past the loader. */
-    sumsCache,
+    latestSums,
     /** Connections for who computes rollups. */
     computing: computing.client,
     eventLog,

@@ -10,8 +10,8 @@ import { LATE_COUNTS, LATE_COUNTS_AND_MARKS } from '../rollups/dirty-slots.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { CachedEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
-import { closedSumsCache, type LateCounts } from './closed-sums-cache.ts'
-import type { SumsCache } from './sums-cache.ts'
+import { type LateCounts, makeClosedSums } from './closed-sums.ts'
+import type { LatestSums } from './latest-sums.ts'
 import type { UsageReader } from './usage-aggregates.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
@@ -39,7 +39,7 @@ interface AccountSnapshot {
 interface Deps {
   client: ClickHouse
   states: RollupStateReader
-  closedSums: ReturnType<typeof closedSumsCache>
+  closedSums: ReturnType<typeof makeClosedSums>
 }
 
 /** Sums of all usage of accounts, from caches and queries that accounts share. */
@@ -59,28 +59,28 @@ export interface AccountSumsReader {
 
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
- * closedSumsCache), so that the next sum reads only what came since, or nothing where sumsCache has it. Accounts that
+ * makeClosedSums), so that the next sum reads only what came since, or nothing where latestSums has it. Accounts that
  * are asked for at the same time share a query, as most of what one costs is fixed: accounts of any companies for what
  * came since; of one company for everything that is closed, and for marks, which may take long.
  *
  * @param rawEvents read while there are no rollups
- * @param sumsCache sums of accounts, where nobody but this process writes usage
+ * @param latestSums sums of accounts, where nobody but this process writes usage
  */
 export function accountSums(
   client: ClickHouse,
   states: RollupStateReader,
   rawEvents: Pick<UsageReader, 'sumByAccount'>,
-  sumsCache: SumsCache | undefined,
+  latestSums: LatestSums | undefined,
 ): AccountSumsReader {
-  const deps: Deps = { client, states, closedSums: closedSumsCache() }
+  const deps: Deps = { client, states, closedSums: makeClosedSums() }
   const readSum = accountSumReader(deps, rawEvents)
   let misses = 0
   const sumOf = (account: AccountKey): Promise<SumsBySource> => {
-    if (sumsCache?.has(account) !== true && !deps.closedSums.has(account)) misses++
+    if (latestSums?.has(account) !== true && !deps.closedSums.has(account)) misses++
     return cachedSumOf(account)
   }
   const cachedSumOf = (account: AccountKey): Promise<SumsBySource> =>
-    sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
+    latestSums === undefined ? readSum(account) : latestSums.read(account, () => readSum(account))
 
   return {
     async sumByAccount(namespaceId, accountIds) {
@@ -93,18 +93,18 @@ export function accountSums(
     async readAhead(namespaceId, accountIds) {
       const accounts = accountIds
         .map((accountId) => ({ namespaceId, accountId }))
-        .filter((account) => sumsCache?.has(account) !== true)
+        .filter((account) => latestSums?.has(account) !== true)
       if (accounts.length === 0) return
       const found = await retryIfStale(() => readClosedAhead(deps, accounts))
       // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
-      if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => cachedSumOf(account)))
+      if (latestSums !== undefined) await Promise.all(found.map(({ account }) => cachedSumOf(account)))
     },
 
     countMisses: () => misses,
   }
 }
 
-/** Reads the sum of one account, past sumsCache: from what is cached of closed slots as far as it holds. */
+/** Reads the sum of one account, past latestSums: from what is cached of closed slots as far as it holds. */
 function accountSumReader(
   deps: Deps,
   rawEvents: Pick<UsageReader, 'sumByAccount'>,

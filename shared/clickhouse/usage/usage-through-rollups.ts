@@ -6,8 +6,8 @@ import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import { type RollupStateReader, rollupStateReader } from '../rollups/rollup-state.ts'
 import { coverUsage } from '../rollups/usage-cover.ts'
 import { accountSums, type AccountSumsReader } from './account-sums.ts'
+import type { LatestSums } from './latest-sums.ts'
 import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
-import type { SumsCache } from './sums-cache.ts'
 import {
   aggregateFromRow,
   type AggregateRow,
@@ -31,12 +31,12 @@ interface Query {
  * Usage exactly as the events give it, but read through rollups wherever they are complete. Sums of accounts are
  * short reads; all other reads may take long.
  *
- * @param sumsCache caches sums of accounts until usage is written; undefined where processes other than this one may
+ * @param latestSums caches sums of accounts until usage is written; undefined where processes other than this one may
  *   write
  */
 export function usageThroughRollups(
   client: ClickHouse,
-  sumsCache?: SumsCache,
+  latestSums?: LatestSums,
 ): UsageReader & AccountSumsReader {
   const patient = forLongReads(client)
   const events = usageAggregateRepository(patient)
@@ -89,7 +89,7 @@ export function usageThroughRollups(
       return groupRows(rows, (row) => row.period_start, aggregateFromRow)
     },
 
-    ...accountSums(client, states, events, sumsCache),
+    ...accountSums(client, states, events, latestSums),
   }
 }
 

@@ -9,7 +9,7 @@ import { listRecentlyUsed } from '../../../shared/clickhouse/rollups/recently-us
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { type LatestSums, makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
@@ -62,8 +62,8 @@ describe('warming of balances', function () {
   })
   after(() => stage.close())
 
-  const warm = (client: RollupStage['client'], limit: number, sumsCache?: SumsCache) => {
-    const usage = usageThroughRollups(client, sumsCache)
+  const warm = (client: RollupStage['client'], limit: number, latestSums?: LatestSums) => {
+    const usage = usageThroughRollups(client, latestSums)
     const deps = { usage, listRecentlyUsed: (max: number) => listRecentlyUsed(stage.client, max) }
     return { usage, warmed: warmBalances(deps, limit, signal) }
   }
@@ -95,8 +95,8 @@ describe('warming of balances', function () {
   it('leaves nothing to read where nobody else writes, and is done once', async () => {
     const counts = new QueryCounts()
     const client = countingClickHouse(stage.client, counts)
-    const sumsCache = makeSumsCache(0)
-    const { usage, warmed } = warm(client, 10, sumsCache)
+    const latestSums = makeLatestSums(0)
+    const { usage, warmed } = warm(client, 10, latestSums)
     await warmed
     counts.clear()
     const sumOf = async (account: string) => {
@@ -107,7 +107,7 @@ describe('warming of balances', function () {
     expect(await sumOf(calm)).to.equal('2')
     await usage.readAhead(OTHER_NAMESPACE, [busy])
     expect(counts.clickhouse, 'queries').to.deep.equal([])
-    expect(sumsCache.has({ namespaceId: NAMESPACE, accountId: marked }), 'its events were read').to.equal(
+    expect(latestSums.has({ namespaceId: NAMESPACE, accountId: marked }), 'its events were read').to.equal(
       false,
     )
     expect(await sumOf(marked)).to.equal('3')
@@ -120,17 +120,17 @@ describe('warming of balances', function () {
       slot: now - (now % 300) - 3_600,
       kind: 'slot',
     } as const
-    await sumsCache.whileWriting([slot], () => dirty.turnReady([slot], '3', now))
+    await latestSums.whileWriting([slot], () => dirty.turnReady([slot], '3', now))
     await usage.readAhead(NAMESPACE, [calm])
-    expect(sumsCache.has(slot), 'its events were read').to.equal(false)
+    expect(latestSums.has(slot), 'its events were read').to.equal(false)
     await dirty.cancel([{ insertId: '3', stage: 1 }])
     await usage.readAhead(NAMESPACE, [calm])
-    expect(sumsCache.has(slot)).to.equal(true)
+    expect(latestSums.has(slot)).to.equal(true)
     // Once is enough when that was worked off in between.
-    await sumsCache.whileWriting([slot], () => dirty.turnReady([slot], '4', now))
+    await latestSums.whileWriting([slot], () => dirty.turnReady([slot], '4', now))
     await dirty.cancel([{ insertId: '4', stage: 1 }])
     await usage.readAhead(NAMESPACE, [calm])
-    expect(sumsCache.has(slot)).to.equal(true)
+    expect(latestSums.has(slot)).to.equal(true)
   })
 
   it('caches nobody while a mark of all accounts stands', async () => {

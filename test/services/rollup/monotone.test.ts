@@ -15,7 +15,7 @@ import {
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Period } from '../../../shared/domain/period.ts'
@@ -125,7 +125,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const nowS = () => Math.floor(clock() / 1_000_000)
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
-  const sumsCache = makeSumsCache(0)
+  const latestSums = makeLatestSums(0)
   let ended = false
   /** Of batches of any usage, and of those of pairs. */
   const longestInsertMs = { any: 0, pair: 0 }
@@ -143,7 +143,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const reader = () => readers[asked++ % readers.length] ?? stage.rolled
     const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
     const sums = new UsageWatch(watchedSums(readers[0] ?? stage.rolled))
-    const keeping = usageThroughRollups(stage.client, sumsCache)
+    const keeping = usageThroughRollups(stage.client, latestSums)
     const kept = new UsageWatch(watchedSums(keeping, readers[1] ?? stage.rolled))
     const quiet = new UsageWatch(watchedQuiet(reader, await stage.epochs.now()))
     const noted: Noted = {
@@ -289,7 +289,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
           await longPause()
         },
         reached: reachedBy(own, WRITER_CRASHES),
-        sumsCache,
+        latestSums,
       },
       MARGIN_S,
     )

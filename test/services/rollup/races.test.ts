@@ -11,7 +11,7 @@ import { dirtySlotRepository, IS_MARK } from '../../../shared/clickhouse/rollups
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { type LatestSums, makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -38,7 +38,7 @@ const readsWhole = (query: string): boolean => /FROM usage_by_(day|month) /.test
 interface MarkedInsert {
   behindS?: number
   begunMax?: number
-  sumsCache?: SumsCache
+  latestSums?: LatestSums
 }
 
 describe('what meets in the middle of something', function () {
@@ -139,7 +139,7 @@ describe('what meets in the middle of something', function () {
   const markedInsert = (
     beforeRows: () => Promise<void>,
     afterRows: () => Promise<void>,
-    { behindS = 0, begunMax = Infinity, sumsCache }: MarkedInsert = {},
+    { behindS = 0, begunMax = Infinity, latestSums }: MarkedInsert = {},
   ) => {
     let isStored = false
     return markLate(
@@ -159,7 +159,7 @@ describe('what meets in the middle of something', function () {
           isStored = true
         },
         reached: () => undefined,
-        sumsCache,
+        latestSums,
       },
       MARGIN_S,
     )
@@ -466,8 +466,8 @@ describe('what meets in the middle of something', function () {
   plays(
     'sums of an account are not cached that lack usage whose slot was closed before it is marked',
     async () => {
-      const sumsCache = makeSumsCache(0)
-      const reader = usageThroughRollups(stage.client, sumsCache)
+      const latestSums = makeLatestSums(0)
+      const reader = usageThroughRollups(stage.client, latestSums)
       await store(await ago(6 * HOUR_S)) // sums of an account without usage are not cached anyway
       await workOffAll()
       const at = await nextToClose()
@@ -479,7 +479,7 @@ describe('what meets in the middle of something', function () {
       const storeLines = markedInsert(() => close(4 * HOUR_S), readOnceClosed, {
         behindS: 6 * HOUR_S,
         begunMax: at,
-        sumsCache,
+        latestSums,
       })
       await storeLines(lineOf([event]), [event])
       expected++

@@ -3,7 +3,7 @@ import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { latestUsageAt } from '../../../shared/clickhouse/events/latest-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { SumsByAccount } from '../../../shared/domain/balance.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -44,9 +44,9 @@ describe('sums to which new usage is added', function () {
     const known = Array.from({ length: 20 }, () => made(now - randomInteger(random, 100)))
     await insert(known)
 
-    const sumsCache = makeSumsCache((await latestUsageAt(stage.client)) + 1)
+    const latestSums = makeLatestSums((await latestUsageAt(stage.client)) + 1)
     const counts = new QueryCounts()
-    const reader = usageThroughRollups(countingClickHouse(stage.client, counts), sumsCache)
+    const reader = usageThroughRollups(countingClickHouse(stage.client, counts), latestSums)
     const expectExact = async (moment: string) => {
       const [found, right] = [
         await reader.sumByAccount(NAMESPACE, ACCOUNTS),
@@ -67,7 +67,7 @@ describe('sums to which new usage is added', function () {
       const [fails, isStored] = [random() < 0.1, random() < 0.5]
       const lines = Buffer.from(events.map(usageEventToLine).join('\n') + one(['', '\n']))
       const store = () =>
-        sumsCache.whileStoring(lines, events, async () => {
+        latestSums.whileStoring(lines, events, async () => {
           if (!fails || isStored) await insert(events)
           // A read that begins now must find what others see by now.
           const reading = expectExact(`while write ${write} is under way`)

@@ -3,7 +3,7 @@ import { type AccountKey, nameOfAccount } from '../../domain/account-key.ts'
 import { addSums, type SumsBySource } from '../../domain/balance.ts'
 import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
 import { addedUsage, type WrittenAccount } from './added-usage.ts'
-import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums-cache.ts'
+import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums.ts'
 import { storedIds } from './stored-ids.ts'
 
 /** So that nothing that was ever wrong, such as rollups that an operator had computed again, stays in the cache. */
@@ -25,7 +25,7 @@ interface Writing {
   waiting: Set<(sums: SumsBySource | undefined) => void>
 }
 
-export type SumsCache = ReturnType<typeof makeSumsCache>
+export type LatestSums = ReturnType<typeof makeLatestSums>
 
 /**
  * Caches the sums of all usage of accounts. Only where nobody else can write: the embedded engine belongs to one
@@ -39,7 +39,7 @@ export type SumsCache = ReturnType<typeof makeSumsCache>
  *
  * @param emptyFrom Unix seconds from which on no event is stored yet, by its time of occurrence
  */
-export function makeSumsCache(emptyFrom: number) {
+export function makeLatestSums(emptyFrom: number) {
   const ids = storedIds(emptyFrom)
   const cached = new LRUCache<string, SumsBySource>({
     max: CACHED_MAX,

@@ -34,7 +34,7 @@ const CACHED_FOR_S = DAY_S / 2
  * account, or of all accounts, stood when the count was read. That includes marks of open slots. Slots that were closed
  * since are added to the sums, and are valid under the same rule. test/services/rollup/races.test.ts plays the races.
  */
-export function closedSumsCache() {
+export function makeClosedSums() {
   const cached = new LRUCache<string, Cached>({
     max: CACHED_MAX,
     maxSize: CACHED_SUMS_MAX,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { addAmounts, type Amount, formatAmount, parseAmount, ZERO } from '../../../shared/amount/amount.ts'
-import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 import type { SumsBySource } from '../../../shared/domain/balance.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -19,7 +19,7 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 
 /** Usage of one account that is stored, and reads and writes of it that go on until they are let go. */
 function heldUsage() {
-  const sums = makeSumsCache(0)
+  const sums = makeLatestSums(0)
   let stored = 0
   let reads = 0
   const asked = (): SumsBySource => {
@@ -164,7 +164,7 @@ const STARTED_AT = 1_800_000_000
 
 /** Usage of accounts that is stored as lines of the event log, and what a read of it finds. */
 function storedUsage(emptyFrom = STARTED_AT) {
-  const sums = makeSumsCache(emptyFrom)
+  const sums = makeLatestSums(emptyFrom)
   const events = new Map<string, UsageEvent>()
   let reads = 0
   const keyOf = ({ accountId }: UsageEvent): AccountKey => ({ namespaceId: NAMESPACE, accountId })
