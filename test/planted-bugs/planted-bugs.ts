@@ -1074,15 +1074,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction is added to cached sums beside what it corrects',
     file: 'shared/clickhouse/usage/added-usage.ts',
-    right: ' || line.corrected_at !== undefined',
+    right: 'if (correctedAt !== undefined) return undefined',
     wrong: '',
     suites: ['shared/clickhouse/latest-sums', 'shared/clickhouse/added-usage'],
   },
   {
     name: 'new usage is added to cached sums although a repeat came with it',
     file: 'shared/clickhouse/usage/added-usage.ts',
-    right: 'ofNamespace.set(accountId, isAdded ? added : undefined)',
-    wrong: 'ofNamespace.set(accountId, isAdded || ofNamespace.has(accountId) ? added : undefined)',
+    right: 'isNew && before !== undefined',
+    wrong: '(isNew || ofNamespace.has(accountId)) && before !== undefined',
     suites: ['shared/clickhouse/latest-sums', 'shared/clickhouse/added-usage'],
   },
   {

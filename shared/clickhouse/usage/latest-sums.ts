@@ -48,6 +48,7 @@ export function makeLatestSums(emptyFrom: number) {
     ttl: TTL_MS,
     noUpdateTTL: true,
   })
+  const has = (account: AccountKey): boolean => cached.has(nameOfAccount(account))
   const reads = readsUnderWay()
   const writes = writesUnderWay(cached, reads)
   const readInto = async (name: string, ask: () => Promise<SumsBySource>) => {
@@ -72,7 +73,7 @@ export function makeLatestSums(emptyFrom: number) {
   }
 
   return {
-    has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
+    has,
 
     /**
      * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached:
@@ -107,7 +108,7 @@ export function makeLatestSums(emptyFrom: number) {
       subjects: readonly LogLineSubject[],
       write: () => Promise<T>,
     ): Promise<T> {
-      return whileWriting(await addedUsage(lines, subjects, ids), write)
+      return whileWriting(await addedUsage(lines, subjects, ids, has), write)
     },
   }
 }
