@@ -13,7 +13,7 @@ export interface Balance {
 /** Sums by source; what is absent is zero. */
 export type SumsBySource = ReadonlyMap<UsageSource, Amount>
 
-/** The same by account. */
+/** Sums by account, and by source. */
 export type SumsByAccount = ReadonlyMap<string, SumsBySource>
 
 export const NO_SUMS: SumsBySource = new Map()
@@ -44,7 +44,7 @@ export const balanceOf = (
   balance: subtractAmounts(grantTotal, usageTotal),
 })
 
-/** The same out of sums of several accounts. */
+/** The balance of an account and source, out of sums of several accounts. */
 export const balanceIn = (
   granted: SumsByAccount,
   used: SumsByAccount,

@@ -11,25 +11,25 @@ const DIRTY_SLOTS_MAX = 1_000
 const MARKED_MAX = 10_000
 
 /**
- * How long a process goes by the epoch it has read. What is closed meanwhile it reads from the events, as before; and
- * an epoch that was replaced is kept up to date for much longer (REPLACED_FOR_S).
+ * How long a process uses the epoch it has read. Slots that are closed in that time are still read from the events. An
+ * epoch that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_CACHED_MS = 1_000
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
 
-/** The epoch that readers go by: one row, or none. */
+/** The epoch that readers use: one row, or none. */
 export const EPOCH_IN_USE = `
   SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
-/** … and since when months are kept: of any epoch, which ClickHouse knows without reading rows; 0 for none. */
+/** The epoch in use, and the first month that any epoch has: ClickHouse knows it without reading rows; 0 for none. */
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
-// Marks are wanted from the day that the range begins in: one of that whole day reaches into it.
+// Marks are read from the start of the range's first day, because a mark of that whole day reaches into the range.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE ${IS_MARK} AND namespace_id = {namespaceId:String} ${ofAccounts}
@@ -52,14 +52,14 @@ interface EpochRow {
   months_from: number
 }
 
-/** The epoch a process goes by. */
+/** The epoch a process uses. */
 export type CachedEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 export interface RollupStateReader {
   /**
-   * What of the rollups a reader of a range can rely on; to be read before the usage itself is.
+   * What of the rollups is complete in a range. It must be read before the usage itself.
    *
-   * @param accountIds whose usage is read; undefined for that of all
+   * @param accountIds whose usage is read; undefined for all accounts
    * @returns undefined when there are no rollups yet
    */
   read(
@@ -71,11 +71,11 @@ export interface RollupStateReader {
   epoch(): Promise<CachedEpoch | undefined>
 }
 
-/** Reads it for one process, which caches the epoch for a moment. */
+/** Reads how far rollups are complete, for one process. It caches the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
-  // It passes while the machine is suspended, too: what is in use may be another one afterwards.
+  // This clock also runs while the machine is suspended: after that another epoch may be in use.
   const clockMs = steadyClock()
-  /** That there are no rollups is cached for as long, too: everything is read from the events then. */
+  /** That there are no rollups is cached as well: then everything is read from the events. */
   let cached: { epoch: CachedEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<CachedEpoch | undefined> => {
     const readAt = clockMs()

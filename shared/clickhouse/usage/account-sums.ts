@@ -20,19 +20,19 @@ type SumsByName = ReadonlyMap<string, SumsBySource>
 /** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
 const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
-/** What a process knows of an account, and what it read since. */
+/** The cached sums of an account, and what was read since. */
 interface AccountSnapshot {
   account: AccountKey
   epoch: CachedEpoch
   lateCounts: LateCounts
   /**
-   * Whether a mark of the account, or of all accounts, stood as its late count was read, in any slot: usage of an open
-   * one may be missing from it once it is closed. True where nobody looked.
+   * Whether a mark of the account, or of all accounts, stood when the late count was read. Marks of open slots count
+   * too: when such a slot is closed, its rollup may lack usage. True if marks were not looked for.
    */
   isMarked: boolean
   /** Sums of closed slots; undefined when none that are valid were cached. */
   closed: SumsBySource | undefined
-  /** Of usage that is not closed; undefined when there is none, or none was asked for. */
+  /** Sums of open slots; undefined when there are none, or they were not asked for. */
   open: SumsBySource | undefined
 }
 
@@ -48,20 +48,20 @@ export interface AccountSumsReader {
   sumByAccount(namespaceId: string, accountIds: readonly string[]): Promise<Map<string, SumsBySource>>
 
   /**
-   * Fills the caches with sums of accounts for which none are cached, so that their next sum is quick. Accounts with
-   * marks of late usage are passed over.
+   * Caches the sums of accounts for which none are cached, so that their next sum is quick. Accounts with marks of late
+   * usage are left out.
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 
-  /** How many sums were asked for so far of accounts for which nothing was cached. */
+  /** Counts the reads so far that found nothing in a cache. */
   countMisses(): number
 }
 
 /**
- * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
- * makeClosedSums), so that the next sum reads only what came since, or nothing where latestSums has it. Accounts that
- * are asked for at the same time share a query, as most of what one costs is fixed: accounts of any companies for what
- * came since; of one company for everything that is closed, and for marks, which may take long.
+ * Sums of an account's usage of all time. This process caches the sums of closed slots (makeClosedSums), so the next sum
+ * reads only usage that came since. It reads nothing if latestSums has the account. Most of what a query costs is fixed,
+ * so accounts that are asked for at the same time share one. Accounts of all companies share the query for usage that
+ * came since. The queries for closed slots and for marks may take long, so only accounts of one company share them.
  *
  * @param rawEvents read while there are no rollups
  * @param latestSums sums of accounts, where nobody but this process writes usage
@@ -193,11 +193,11 @@ async function readClosedAhead(deps: Deps, accounts: readonly AccountKey[]): Pro
 }
 
 /**
- * In one query: the late counts of these accounts and, if looked for, whether marks of theirs stand; for those whose
- * sums are cached, what was closed since; and what is not closed yet. What is cached and does not hold is forgotten.
+ * Reads in one query: the late counts of the accounts, their marks if wanted, slots that were closed since their sums
+ * were cached, and open slots if wanted. Cached sums that are no longer valid are dropped.
  *
- * @param looksForMarks whether to look if marks stand; else all of them are taken to be marked
- * @param isOpenWanted whether what is not closed is wanted too
+ * @param looksForMarks whether to read marks; otherwise all accounts are taken to be marked
+ * @param isOpenWanted whether to read open slots
  */
 async function readSnapshots(
   { client, closedSums }: Deps,
@@ -205,8 +205,8 @@ async function readSnapshots(
   accounts: readonly AccountKey[],
   { looksForMarks, isOpenWanted }: { looksForMarks: boolean; isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
-  // Sums read here need no marks: events are always complete, and so are closed slots while the late count is what it
-  // was, which is compared below.
+  // These sums need no marks. Events are always complete. Closed slots are complete as long as the late count is the
+  // same, and that is compared below.
   const state = withoutMarks(epoch)
   const { closedThrough } = epoch
   const cached = accounts.map((account) => closedSums.find(account, epoch))
@@ -247,9 +247,8 @@ async function readSnapshots(
 }
 
 /**
- * Sums up everything that is closed, and caches it unless the epoch was replaced in the meantime: for accounts of one
- * namespace of whom nothing valid is cached, and no mark stood as their late counts were read. Undefined when there are
- * no rollups any more.
+ * Sums up all closed slots of accounts of one namespace. No mark of them stood when their late counts were read. The sums
+ * are cached, unless the epoch was replaced in the meantime. Undefined when there are no rollups any more.
  *
  * @param some the accounts, as they were read in one epoch up to one closedThrough
  */
@@ -259,8 +258,7 @@ async function sumUnmarked(
 ): Promise<SumsByName | undefined> {
   const [first] = some
   if (first === undefined) return new Map()
-  // Looked up again: this process may have stood still, and an epoch that was replaced is kept up to date for a while
-  // only.
+  // Looked up again, because this process may have stood still. A replaced epoch is not kept up to date for long.
   const state = await states.epoch()
   if (state === undefined) return undefined
   const sums = await sumThrough(client, some, withoutMarks(state))
@@ -270,7 +268,7 @@ async function sumUnmarked(
   return sums
 }
 
-/** The same for accounts of whom a mark stood: marked slots are read from the events, and nothing is cached. */
+/** Sums up closed slots of accounts with marks: marked slots are read from the events, and nothing is cached. */
 async function sumMarked(
   { client, states }: Deps,
   some: readonly AccountSnapshot[],
