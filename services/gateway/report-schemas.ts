@@ -28,7 +28,7 @@ export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })
-  ajv.addFormat('int64', true) // for generators of clients; type and maximum already limit the numbers
+  ajv.addFormat('int64', true) // a hint for generators of clients: type and maximum limit the numbers
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })

@@ -21,14 +21,14 @@ interface RateRow {
   ends_at: Date | null
   created_at: Date
   product_id: string
-  /** In order of code points; null, which comes last, is the rest. */
+  /** Sorted by code point. null comes last and stands for all other values. */
   price_values: (string | null)[]
   /** The price of each value. */
   price_ids: string[]
 }
 
-// Why prices come as JSON: a card has up to 2,000, and a row for each, with the whole rate in it, would be most of a
-// megabyte.
+// Why prices come as JSON: a card has up to 2,000 of them. A row for each, which repeats the whole rate, would make
+// almost a megabyte.
 const SELECT = `
   SELECT r.rate_id, r.rate_card_id, r.metric_id, r.currency, r.aggregation, r.filters, r.group_by, r.starts_at, r.ends_at,
     r.created_at, p.price_values, p.price_ids,
@@ -39,9 +39,9 @@ const SELECT = `
     FROM rate_prices WHERE namespace_id = $1 AND rate_id = r.rate_id
   ) p
   WHERE r.namespace_id = $1`
-// Why a microsecond each: so that they are listed in the order in which they were given. And later than all rates of
-// the card: a reader that follows the list misses none when a clock was set back. The card is locked during that
-// time.
+// Why each rate is created a microsecond after the one before: lists keep the order in which they were given. They are
+// also later than all other rates of the card. So a reader that follows the list misses none when a clock is set back.
+// The card stays locked until the transaction ends.
 const INSERT = `
   INSERT INTO rates (namespace_id, rate_id, rate_card_id, metric_id, currency, aggregation, filters, group_by, scope_digest,
     starts_at, ends_at, created_at)
@@ -72,15 +72,19 @@ export const rateRepository = (db: Queryable) => ({
   /**
    * Adds rates to a card that the transaction has locked or made. They must not overlap rates of the card.
    *
-   * @throws DomainError unprocessable when one of them has the same conditions as another of the card at the same
-   *   time: a caller that checked them with findOverlap under the card's lock never gets it
+   * @throws DomainError unprocessable when a new rate has the same conditions as another rate of the card at the same
+   *   time. A caller that locks the card and checks with findOverlap never gets this error.
    */
   async insert(namespaceId: string, rateCardId: string, rates: readonly Rate[]): Promise<void> {
     try {
       await db.query(INSERT, [namespaceId, rateCardId, JSON.stringify(rates.map(rowOfRate))])
     } catch (err) {
       if (isExclusionViolation(err, 'rates_equal'))
-        throw new DomainError('unprocessable', 'two rates of the card ask the same at a time', { cause: err })
+        throw new DomainError(
+          'unprocessable',
+          'two rates of the card have the same conditions at the same time',
+          { cause: err },
+        )
       throw err
     }
     const prices = rates.flatMap((rate) => pricesOfRate(rate).map((price) => ({ ...price, rateId: rate.id })))
@@ -102,7 +106,7 @@ export const rateRepository = (db: Queryable) => ({
     await db.query(END, [namespaceId, rateCardId, rateIds, endsAt])
   },
 
-  /** The rates of a card that are in force at a second or later; in order of creation. */
+  /** The rates of a card that have not ended at `at`, future ones included, in order of creation. */
   async listNotEnded(namespaceId: string, rateCardId: string, at: number): Promise<RateRecord[]> {
     const { rows } = await db.query<RateRow>(LIST_NOT_ENDED, [namespaceId, rateCardId, at])
     return rows.map(rateFromRow)

@@ -6,7 +6,7 @@ import { sharedRateLimit } from './shared-rate-limit.ts'
 
 /** The limits of a service. */
 export interface RateLimits {
-  /** Other requests, by key. */
+  /** Requests that do not report events, by key. */
   requests: RateLimit
   /** Reported events, by key. */
   events: RateLimit

@@ -157,12 +157,12 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(Object.values(SCAL
 /** Aggregate and window functions; their names may be followed by combinators such as `If`. */
 export const ALLOWED_AGGREGATES: ReadonlySet<string> = new Set(namesOf(AGGREGATE))
 
-/** Functions that the parser and the analyzer know, and that no list of the engine has. */
+/** Functions of the parser and the analyzer; the engine's own lists of functions do not have them. */
 export const PARSER_FUNCTIONS: ReadonlySet<string> = new Set(['exists', 'grouping', 'lambda', 'untuple'])
 
 /**
- * Which argument of a function may be a time zone: the first that can be one, counted from 0. The list was found by
- * calling each allowed function with an invalid time zone in each place (allowed-functions.test.ts).
+ * For each function, the index (from 0) of the first argument that can be a time zone. The list was found by calling
+ * each allowed function with an invalid time zone in each place (allowed-functions.test.ts).
  */
 const ZONE_ARGUMENT = {
   0: `
@@ -208,8 +208,9 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Functions that search for their second argument (of `locate`, the first) in another. With long texts made for that
- * purpose they search for hours, and no limit ends them. So what they search for must be a short literal.
+ * Functions that search for one argument in another: for the second, `splitByString` for the first, `locate` for either.
+ * With long texts made for that purpose the search runs for hours, and no time limit ends it. So the text that is
+ * searched for must be a short literal.
  */
 export const SEARCHING: ReadonlySet<string> = new Set(
   namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position
@@ -217,14 +218,14 @@ export const SEARCHING: ReadonlySet<string> = new Set(
 )
 
 /**
- * Functions that go through a list or a map for each value they search for. With a computed list, a short query does so
- * for hours. So the value or the list must be a literal.
+ * Functions that go through a list or a map for each value they search for. If both are computed, even a short query can
+ * run for hours. So the value or the list must be a literal.
  */
 export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
   namesOf('countEqual has indexOf indexOfAssumeSorted mapContainsKey mapContainsValue'),
 )
 
-/** Which argument of a function is a pattern (a regular expression, or one of LIKE), counted from 0. */
+/** For each function, the index (from 0) of the argument that is a regular expression or a pattern of LIKE. */
 export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ['splitByRegexp', 0],
   ...namesOf(`countMatches countMatchesCaseInsensitive extract extractAll extractAllGroupsHorizontal

@@ -9,9 +9,9 @@ const BLOCK_INFO = Buffer.from([1, 0, 2, 255, 255, 255, 255, 0])
 const NOT_CUSTOM = Buffer.from([0])
 
 /**
- * Rewrites blocks in the format Native for a client of ClickHouse's protocol. chDB writes them as for a file (revision
- * 0); such a client expects a head for each block and a flag for each column. Grafana and other clients built on
- * ClickHouse's Go driver know only that form.
+ * Rewrites blocks in the format Native for a client of ClickHouse's protocol. chDB writes them in the form for files
+ * (revision 0). A client of the protocol expects a header before each block, and from some revision on a flag for each
+ * column. Grafana and other clients built on ClickHouse's Go driver know only that form.
  *
  * @param revision what the client asked for as client_protocol_version
  * @throws ClickHouseException for a type that can be written in several ways

@@ -17,8 +17,8 @@ import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
 
 /**
- * The operations of the test area that move the clock or reset the data. They move the world, so they do not run inside
- * it.
+ * The operations of the test area for the clock, a reset and draining. Some of them change the clock or the namespace of
+ * the company, so they do not run in its world (enter-world.ts).
  */
 export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTimeoutMs: number): Operation[] {
   const clock = testClock(worlds)
@@ -38,11 +38,14 @@ export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTime
       return { reset_at: Math.floor(resetAt.getTime() / 1_000) }
     }),
     forTests('drainTestCompany', async ({ body }) => {
-      // The wait ends before the request's own deadline, whose answer would leave open whether something was written.
+      // The wait ends before the request times out. The answer to a timeout would not say whether something was written.
       const timeout = body?.timeout ?? DRAIN_S
       const timeoutMs = Math.min(timeout * 1_000, requestTimeoutMs * BEFORE_THE_DEADLINE)
       if (!(await drain(timeoutMs)))
-        throw new HttpError(408, 'not all usage that was accepted before is counted yet: ask again')
+        throw new HttpError(
+          408,
+          'not all usage that was accepted before this request is counted yet: ask again',
+        )
       return { drained: true as const }
     }),
   ]

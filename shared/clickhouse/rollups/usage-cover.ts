@@ -4,23 +4,20 @@ import type { TimeRange } from '../../domain/time-range.ts'
 
 export const DAY_S = 86_400
 
-/**
- * Slots of days younger than this are read and kept as slots; they are stored for 40 days, which leaves a wide
- * margin.
- */
+/** Days younger than this are read by slots where needed. ClickHouse keeps slots for 40 days, which is a wide margin. */
 export const SLOTS_READ_FOR_DAYS = 33
 
 /**
- * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its
- * own. Services keep those of one day more (slotTotalsKeptFrom). They compute them from usage_by_slot_by_time, to
- * which slots of today and of three days before are copied. That table and usage_by_slot_total keep their rows for
- * five days.
+ * Totals of all accounts by slot are read for this many days, today included. Earlier days have a total for the day.
+ * Rollup services write slot totals for one day more (slotTotalsKeptFrom). They compute them from
+ * usage_by_slot_by_time, which gets a copy of the slots of today and of three days before. Both tables keep their rows
+ * for five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 
 /**
- * A run of months is read if it is at least this long: the days of a shorter one cost less than reading one more
- * table.
+ * Months are read if they are at least this long in total. For fewer, reading their days costs less than reading one
+ * more table.
  */
 const MONTHS_MIN_S = 180 * DAY_S
 
@@ -38,11 +35,11 @@ export interface RollupState {
   slotS: number
   /** Slots before this are in the rollups. The start of a slot. */
   closedThrough: number
-  /** No usage is known before this month, whose start it is; Infinity when there are no months. */
+  /** The start of the first month with usage; Infinity when there are no months. */
   monthsFrom: number
   /** Starts of slots that may lack events. */
   dirtySlots: readonly number[]
-  /** Starts of days that may lack events anywhere. */
+  /** Starts of days in which any slot may lack events. */
   dirtyDays: readonly number[]
 }
 
@@ -50,11 +47,9 @@ export interface RollupState {
 export interface UsageCover {
   /** Whole months from usage_by_month: runs of them, in order; no two of them touch. */
   months: TimeRange[]
-  /** Whole days from usage_by_day: those in between, without the months and without some exceptions. */
+  /** Whole days from usage_by_day: those of the range, except those in `months` and those in `except`. */
   days: (TimeRange & { except: number[] }) | undefined
-  /**
-   * Whole slots from usage_by_slot, or their totals: those of these days within the range, without some exceptions.
-   */
+  /** Whole slots from usage_by_slot or its totals: those of `days` within the range, except those in `except`. */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
   /** The rest, from the events: ranges, whole slots and whole days; no two of them overlap or touch. */
   events: { ranges: TimeRange[]; slots: number[]; days: number[] }
@@ -73,13 +68,12 @@ export const oldestSlotTotalsDay = (now: number): number =>
 /** What decides where usage is read, besides the range. */
 export interface CoverOptions {
   /**
-   * Unix seconds at which usage is split: nothing that is read as one contains one of these inside. A day that
-   * contains one is read by slots, and a slot that contains one from the events.
+   * Unix seconds at which usage is split. A day with a cut inside is read by slots, and a slot with a cut inside is
+   * read from the events.
    */
   cuts?: readonly number[]
   /**
-   * Whether months may be read; otherwise days are, for readers that need single days or that read totals of all
-   * accounts.
+   * Whether months may be read. Readers that need single days, or totals of all accounts, set it to false.
    */
   hasMonths?: boolean
 }
@@ -140,7 +134,7 @@ export function coverUsage(
   coverPart(endDay, closedEnd)
 
   const splits = [...notWhole, ...cuts.filter((cut) => monthOf(cut) !== cut)]
-  // Days before the first month with usage cost nothing, and a history of weeks is not worth one more table.
+  // Only months with usage count: empty days cost nothing, so they must not make a short history look long.
   const withMonths = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
   const months = hasMonths ? wholeMonths(withMonths, splits) : []
   const daysS = endDay - firstDay - secondsOf(months) - notWhole.length * DAY_S
@@ -156,9 +150,9 @@ export function coverUsage(
 }
 
 /**
- * Runs of whole months of a range that contain none of these seconds inside; empty when they are too short in total.
+ * Runs of whole months within a range, without the months that contain a split; empty when they are too short in total.
  *
- * @param splits seconds, in any order
+ * @param splits Unix seconds, in any order
  */
 function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[]): TimeRange[] {
   if (startAt >= endAt) return []

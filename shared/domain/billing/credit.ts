@@ -10,9 +10,9 @@ import {
 } from '../../amount/ratio.ts'
 import { groupBy } from '../../collections/group-by.ts'
 
-/** A grant of an invoice's account and currency; instants in Unix seconds, which may have a fraction. */
+/** A grant to the invoice's account, in its currency. Times are Unix seconds and may have a fraction. */
 export interface CreditGrant {
-  /** null: due by a contract's line, but not yet stored. */
+  /** null: a contract line calls for this grant, but it is not stored yet. */
   id: string | null
   /** Negative for a debit: what an earlier invoice took. */
   amount: Ratio
@@ -28,7 +28,7 @@ interface CreditApplied {
 }
 
 export interface Credit {
-  /** The credit that usage in the currency leaves, as in a balance; never negative. */
+  /** The credit that remains after all usage in the currency, computed like a balance; never negative. */
   available: Ratio
   creditsApplied: CreditApplied[]
   creditTotal: Ratio
@@ -41,16 +41,16 @@ export interface CreditRequest {
   grants: readonly CreditGrant[]
   /** All usage in the currency since the beginning that occurred before `before`. */
   usage: Ratio
-  /** In Unix seconds; a grant that begins then does not count, and one that ends then does. */
+  /** Unix seconds. A grant that begins exactly then does not count. A grant that ends exactly then still does. */
   before: number
   minorUnits: number
 }
 
-/** Whether there is credit to spend, before usage: without credit, usage in the currency changes no invoice. */
+/** Whether any credit is in force, without regard to usage. If none is, usage in the currency changes no invoice. */
 export const hasCredit = (grants: readonly CreditGrant[], before: number): boolean =>
   grants.some((grant) => isInForce(grant, before) && isPositive(grant))
 
-/** Computes how much credit is applied to an invoice. It lowers no balance: settling the invoice does. */
+/** Computes how much credit is applied to an invoice. The balance stays as it is until the invoice is settled. */
 export function applyCredit({ total, grants, usage, before, minorUnits }: CreditRequest): Credit {
   const inForce = grants.filter((grant) => isInForce(grant, before))
   const positive = inForce.filter(isPositive)
@@ -91,9 +91,9 @@ interface Left {
 }
 
 /**
- * What is left of each positive grant, in the order of spending, when `usedUp` of their sum is used. Debits first use
- * up grants with the same end: settling an invoice debits each grant with that grant's own end. Everything else, such
- * as usage in the currency, uses up grants in the order of spending.
+ * What remains of each positive grant, in the order of spending, after `usedUp` in total is taken from them. A debit is
+ * first taken from grants that end when it does, because settling an invoice gives each debit the end of its grant.
+ * Everything else, such as usage in the currency, is taken in the order of spending.
  */
 function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
   const debits = groupBy(

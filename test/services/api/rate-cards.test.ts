@@ -410,7 +410,7 @@ describe('rate cards over HTTP', function () {
       const failure: unknown = await insert(rate(newId('rate'), ['b', 'a', 'b'])).catch((err: unknown) => err)
       expect(failure).to.include({
         code: 'unprocessable',
-        message: 'two rates of the card ask the same at a time',
+        message: 'two rates of the card have the same conditions at the same time',
       })
       await insert({ ...rate(newId('rate'), ['b', 'a']), startsAt: 1, endsAt: 5 } as never)
       expect((await ratesOf(card)).data.length).to.equal(2)

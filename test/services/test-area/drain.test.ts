@@ -76,7 +76,7 @@ describe('draining', function () {
       const { status, text } = await api.post('/v2/test/drain', { timeout: 1 })
       expect([status, text]).to.deep.equal([
         408,
-        'not all usage that was accepted before is counted yet: ask again',
+        'not all usage that was accepted before this request is counted yet: ask again',
       ])
     } finally {
       await holder.end()
