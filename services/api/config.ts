@@ -19,7 +19,7 @@ const EMPTY_EVERY_MS = 60_000
 /** Between two rounds of reading ahead: twice in a slot. */
 const WARM_EVERY_MS = 150_000
 /** After a round, before accounts that are asked for begin another one. */
-const WOKEN_AFTER_MS = 10_000
+const WOKEN_AFTER_MS = 30_000
 
 /** Settings of the API. */
 export function readApiConfig(read: EnvReader) {

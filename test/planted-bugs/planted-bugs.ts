@@ -1060,7 +1060,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'ids of stored events are forgotten, and count as new when they come again',
     file: 'shared/clickhouse/usage/stored-ids.ts',
-    right: '    completeFrom = Math.max(completeFrom, (oldest + 1) * BUCKET_S)\n',
+    right: '      completeFrom = Math.max(completeFrom, (nth + 1) * BUCKET_S)\n',
     wrong: '',
     suites: ['shared/clickhouse/stored-ids'],
   },
@@ -1074,15 +1074,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction is added to cached sums beside what it corrects',
     file: 'shared/clickhouse/usage/added-usage.ts',
-    right: 'if (correctedAt !== undefined) return undefined',
-    wrong: '',
+    right: 'correctedAt !== undefined || voided !== 0',
+    wrong: "correctedAt !== undefined && voided !== 0 && quantity === ''",
     suites: ['shared/clickhouse/latest-sums', 'shared/clickhouse/added-usage'],
   },
   {
     name: 'new usage is added to cached sums although a repeat came with it',
     file: 'shared/clickhouse/usage/added-usage.ts',
-    right: 'isNew && before !== undefined',
-    wrong: '(isNew || ofNamespace.has(accountId)) && before !== undefined',
+    right: 'Object.assign(ofAccount, { isNew: false, added: undefined })',
+    wrong: 'Object.assign(ofAccount, { isNew: false })',
     suites: ['shared/clickhouse/latest-sums', 'shared/clickhouse/added-usage'],
   },
   {
@@ -1095,8 +1095,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'cached sums are taken while usage is written that others see already',
     file: 'shared/clickhouse/usage/latest-sums.ts',
-    right: 'found === undefined || write === undefined ? found : await untilWritten(write)',
-    wrong: 'found === undefined || write === undefined ? found : await Promise.resolve(found)',
+    right: 'isAwaited ? await untilWritten(write) : cached.get(name)',
+    wrong: 'isAwaited && !cached.has(name) ? await untilWritten(write) : cached.get(name)',
     suites: ['shared/clickhouse/latest-sums', 'shared/clickhouse/added-usage'],
     each: true,
   },

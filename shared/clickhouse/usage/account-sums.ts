@@ -53,7 +53,7 @@ export interface AccountSumsReader {
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 
-  /** Counts the reads so far that found nothing in a cache. */
+  /** Counts the reads so far of usage that was not in latestSums; 0 where there is no such cache. */
   countMisses(): number
 }
 
@@ -75,12 +75,13 @@ export function accountSums(
   const deps: Deps = { client, states, closedSums: makeClosedSums() }
   const readSum = accountSumReader(deps, rawEvents)
   let misses = 0
-  const sumOf = (account: AccountKey): Promise<SumsBySource> => {
-    if (latestSums?.has(account) !== true && !deps.closedSums.has(account)) misses++
-    return cachedSumOf(account)
+  const readMissed = async (account: AccountKey) => {
+    const sums = await readSum(account)
+    if (sums.size > 0) misses++
+    return sums
   }
-  const cachedSumOf = (account: AccountKey): Promise<SumsBySource> =>
-    latestSums === undefined ? readSum(account) : latestSums.read(account, () => readSum(account))
+  const sumOf = (account: AccountKey, read = readMissed): Promise<SumsBySource> =>
+    latestSums === undefined ? readSum(account) : latestSums.read(account, () => read(account))
 
   return {
     async sumByAccount(namespaceId, accountIds) {
@@ -97,7 +98,7 @@ export function accountSums(
       if (accounts.length === 0) return
       const found = await retryIfStale(() => readClosedAhead(deps, accounts))
       // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
-      if (latestSums !== undefined) await Promise.all(found.map(({ account }) => cachedSumOf(account)))
+      if (latestSums !== undefined) await Promise.all(found.map(({ account }) => sumOf(account, readSum)))
     },
 
     countMisses: () => misses,

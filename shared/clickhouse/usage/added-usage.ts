@@ -1,21 +1,24 @@
 import { addAmounts, type Amount, amountFromDatabase, ZERO } from '../../amount/amount.ts'
 import type { AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
-import { occurredAtOfEventId } from '../../domain/usage-event.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
 import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
 import type { StoredIds } from './stored-ids.ts'
 
 const NEWLINE = 0x0a
-const EVENT_ID_LENGTH = 'event_'.length + 32
-/** Before the id of an event, in each line as usageEventToLine writes it. */
-const ID_KEY = Buffer.from('"event_id":"')
+/** At least as many bytes as a line has up to the end of its event's id. */
+const HEAD_LENGTH = 260
+/** The head of a line, as usageEventToLine writes it. */
+const HEAD =
+  /^\{"namespace_id":"[^"\\]*","account_id":"[^"\\]*","source":"[^"\\]*","occurred_at":\d+,"event_id":"(event_[0-9a-f]{32})"/
 
 /** An account whose usage a write changes. */
 export interface WrittenAccount extends AccountKey {
   /** What is added to its usage; undefined when that is not known. */
   added?: SumsBySource | undefined
+  /** Whether it may last a moment only, as all of its events are new: then a read waits for its end. */
+  isNew?: boolean
 }
 
 /** The fields of a line of the event log that say what it adds. */
@@ -24,15 +27,20 @@ interface Line {
   source: UsageSource
   quantity: string
   corrected_at?: string
+  voided: number
 }
 
-/** Sums of one account that are being added up; undefined when they are not known. */
-type Adding = Map<UsageSource, Amount> | undefined
+/** What is known so far of the lines of an account. */
+interface Adding {
+  isNew: boolean
+  /** Undefined when it is not wanted, or not known. */
+  added: Map<UsageSource, Amount> | undefined
+}
 
 /**
  * What lines of the event log add to the usage of each account: the quantities of their events. It is known only when
- * all its events are new for certain; what a repeat or a correction changes depends on what is stored. All ids are
- * remembered, also of accounts that nobody wants to know of.
+ * all of them are new for certain; what a repeat or a correction changes depends on what is stored. The ids of all
+ * events are remembered, also of accounts that are not wanted.
  *
  * @param lines checked before, each but the last ended by a line end
  * @param subjects of the lines, in their order
@@ -53,36 +61,38 @@ export async function addedUsage(
     const { namespaceId, accountId, occurredAt } = subject
     const ofNamespace = found.get(namespaceId) ?? new Map<string, Adding>()
     found.set(namespaceId, ofNamespace)
-    const before =
-      ofNamespace.has(accountId) || !isWanted(subject)
-        ? ofNamespace.get(accountId)
-        : new Map<UsageSource, Amount>()
+    const ofAccount = ofNamespace.get(accountId) ?? {
+      isNew: true,
+      added: isWanted(subject) ? new Map<UsageSource, Amount>() : undefined,
+    }
+    ofNamespace.set(accountId, ofAccount)
     const lineEnd = lines.indexOf(NEWLINE, start)
     const end = lineEnd < 0 ? lines.length : lineEnd
-    const isNew =
-      occurredAt >= ids.completeFrom && ids.add(occurredAt, readEventId(lines, start, end, occurredAt))
-    ofNamespace.set(accountId, isNew && before !== undefined ? addLine(before, lines, start, end) : undefined)
+    if (occurredAt < ids.completeFrom || !ids.add(occurredAt, readEventId(lines, start, end)))
+      Object.assign(ofAccount, { isNew: false, added: undefined })
+    else if (ofAccount.added !== undefined) ofAccount.added = addLine(ofAccount.added, lines, start, end)
     start = end + 1
   }
   return [...found].flatMap(([namespaceId, accounts]) =>
-    [...accounts].map(([accountId, added]) => ({ namespaceId, accountId, added })),
+    [...accounts].map(([accountId, ofAccount]) => ({ namespaceId, accountId, ...ofAccount })),
   )
 }
 
-/**
- * Why not as JSON: this is done for every event. An id begins with the time of its event, so the right text was found
- * if it does.
- */
-function readEventId(lines: Buffer, start: number, end: number, occurredAt: number): string {
-  const from = lines.indexOf(ID_KEY, start) + ID_KEY.length
-  const id = lines.toString('latin1', from, from + EVENT_ID_LENGTH)
-  const isFound = from > start + ID_KEY.length && from + EVENT_ID_LENGTH < end
-  return isFound && occurredAtOfEventId(id) === occurredAt ? id : readLine(lines, start, end).event_id
+/** Why not as JSON: this is done for every event. */
+function readEventId(lines: Buffer, start: number, end: number): string {
+  const head = lines.toString('latin1', start, Math.min(end, start + HEAD_LENGTH))
+  return HEAD.exec(head)?.[1] ?? readLine(lines, start, end).event_id
 }
 
-function addLine(added: Map<UsageSource, Amount>, lines: Buffer, start: number, end: number): Adding {
-  const { source, quantity, corrected_at: correctedAt } = readLine(lines, start, end)
-  if (correctedAt !== undefined) return undefined
+/** @returns undefined for a line that is no report of an event that counts */
+function addLine(
+  added: Map<UsageSource, Amount>,
+  lines: Buffer,
+  start: number,
+  end: number,
+): Map<UsageSource, Amount> | undefined {
+  const { source, quantity, voided, corrected_at: correctedAt } = readLine(lines, start, end)
+  if (correctedAt !== undefined || voided !== 0) return undefined
   return added.set(source, addAmounts(added.get(source) ?? ZERO, amountFromDatabase(quantity)))
 }
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type AccountKey, nameOfAccount } from '../../domain/account-key.ts'
 import { addSums, type SumsBySource } from '../../domain/balance.ts'
+import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
 import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
 import { addedUsage, type WrittenAccount } from './added-usage.ts'
 import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums.ts'
@@ -8,8 +9,10 @@ import { storedIds } from './stored-ids.ts'
 
 /** So that nothing that was ever wrong, such as rollups that an operator had computed again, stays in the cache. */
 const TTL_MS = 300_000
+/** Part of that time by which entries differ, so that not all expire at once. */
+const TTL_VARIES = 0.5
 
-/** A read waits for a write of the account to end, but no longer than this; then it asks ClickHouse. */
+/** A read waits for a write of the account to end, until the write has taken this long. Then it asks ClickHouse. */
 const WRITE_AWAITED_MS = 1_000
 
 /** A read of an account's sums that is under way. */
@@ -21,6 +24,10 @@ interface Reading {
 /** Writes of an account's usage that are under way. */
 interface Writing {
   count: number
+  /** Of the latest one; by performance.now(). */
+  begunAt: number
+  /** Whether all events of all of them are new. */
+  isNew: boolean
   /** Called when the last write has ended, with the account's sums if they are cached. */
   waiting: Set<(sums: SumsBySource | undefined) => void>
 }
@@ -35,7 +42,7 @@ export type LatestSums = ReturnType<typeof makeLatestSums>
  * - Once a write has ended, what it added is added to them. Where that is not known, or the write failed, they are
  *   dropped.
  * - While a write is under way, nobody can say whether a read would find it. So nothing is taken from the cache: a read
- *   waits for the end of the write.
+ *   waits for the end of the write. A read of sums that are not cached waits too, because its answer could not be cached.
  *
  * @param emptyFrom Unix seconds from which on no event is stored yet, by its time of occurrence
  */
@@ -53,22 +60,32 @@ export function makeLatestSums(emptyFrom: number) {
   const writes = writesUnderWay(cached, reads)
   const readInto = async (name: string, ask: () => Promise<SumsBySource>) => {
     const { sums, isOutdated } = await reads.run(name, ask, writes.of(name) !== undefined)
-    if (!isOutdated && sums.size > 0) cached.set(name, sums)
+    if (!isOutdated && sums.size > 0)
+      cached.set(name, sums, { ttl: TTL_MS * (1 - Math.random() * TTL_VARIES) })
     return sums
   }
   const whileWriting = async <T>(
     accounts: readonly WrittenAccount[],
     write: () => Promise<T>,
   ): Promise<T> => {
-    const named = accounts.map((account) => [nameOfAccount(account), account] as const)
-    for (const [name, account] of named) writes.begin(name, account)
+    const yielding = yielder(SMALL_STEPS)
+    const begun: (readonly [string, WrittenAccount])[] = []
     let isStored = false
     try {
+      for (const account of accounts) {
+        if (yielding.isDue()) await yielding.yieldToOthers()
+        const name = nameOfAccount(account)
+        begun.push([name, account])
+        writes.begin(name, account)
+      }
       const answer = await write()
       isStored = true
       return answer
     } finally {
-      for (const [name, account] of named) writes.end(name, account, isStored)
+      for (const [name, account] of begun) {
+        if (yielding.isDue()) await yielding.yieldToOthers()
+        writes.end(name, account, isStored)
+      }
     }
   }
 
@@ -83,9 +100,9 @@ export function makeLatestSums(emptyFrom: number) {
      */
     async read(account: AccountKey, ask: () => Promise<SumsBySource>): Promise<SumsBySource> {
       const name = nameOfAccount(account)
-      const found = cached.get(name)
       const write = writes.of(name)
-      const sums = found === undefined || write === undefined ? found : await untilWritten(write)
+      const isAwaited = write !== undefined && (write.isNew || cached.has(name))
+      const sums = isAwaited ? await untilWritten(write) : cached.get(name)
       return sums ?? readInto(name, ask)
     },
 
@@ -143,10 +160,12 @@ function writesUnderWay(cached: LRUCache<string, SumsBySource>, reads: ReturnTyp
   return {
     of: (name: string): Writing | undefined => writing.get(name),
 
-    begin(name: string, { added }: WrittenAccount): void {
-      const write: Writing = writing.get(name) ?? { count: 0, waiting: new Set() }
+    begin(name: string, { added, isNew = false }: WrittenAccount): void {
+      const write: Writing = writing.get(name) ?? { count: 0, begunAt: 0, isNew: true, waiting: new Set() }
       writing.set(name, write)
       write.count++
+      write.begunAt = performance.now()
+      write.isNew &&= isNew
       if (added === undefined) cached.delete(name)
       reads.outdate(name)
     },
@@ -165,14 +184,16 @@ function writesUnderWay(cached: LRUCache<string, SumsBySource>, reads: ReturnTyp
 }
 
 /** The sums of an account once its writes have ended; undefined when they are not cached, or it takes too long. */
-function untilWritten({ waiting }: Writing): Promise<SumsBySource | undefined> {
+async function untilWritten({ waiting, begunAt }: Writing): Promise<SumsBySource | undefined> {
+  const leftMs = begunAt + WRITE_AWAITED_MS - performance.now()
+  if (leftMs <= 0) return undefined
   return new Promise((resolve) => {
     const end = (sums: SumsBySource | undefined) => {
       clearTimeout(timer)
       waiting.delete(end)
       resolve(sums)
     }
-    const timer = setTimeout(end, WRITE_AWAITED_MS, undefined)
+    const timer = setTimeout(end, leftMs, undefined)
     waiting.add(end)
   })
 }

@@ -1,5 +1,7 @@
 /** So many ids are remembered: of live usage at 10,000 events a second those of a minute, in some 25 MB. */
 const IDS_MAX = 500_000
+/** Buckets that have some: of live usage a day. An import of history would fill many more with a few ids each. */
+const BUCKETS_MAX = 10_000
 /** Seconds of time of occurrence that are forgotten together. */
 const BUCKET_S = 10
 /** `event_`, and eight digits of the time. @see usageEventId */
@@ -19,11 +21,14 @@ export function storedIds(emptyFrom: number) {
   let completeFrom = emptyFrom
   let size = 0
   const buckets = new Map<number, Set<number>>()
+  /** Half of the buckets, so that sorting them is seldom. */
   const forgetOldest = () => {
-    const oldest = Math.min(...buckets.keys())
-    size -= buckets.get(oldest)?.size ?? 0
-    buckets.delete(oldest)
-    completeFrom = Math.max(completeFrom, (oldest + 1) * BUCKET_S)
+    const oldest = [...buckets.keys()].sort((a, b) => a - b).slice(0, Math.ceil(buckets.size / 2))
+    for (const nth of oldest) {
+      size -= buckets.get(nth)?.size ?? 0
+      buckets.delete(nth)
+      completeFrom = Math.max(completeFrom, (nth + 1) * BUCKET_S)
+    }
   }
   return {
     /** Unix seconds: an event that occurred before is never called new, and need not be given. */
@@ -40,7 +45,7 @@ export function storedIds(emptyFrom: number) {
       const before = bucket.size
       bucket.add(parseInt(eventId.slice(DIGEST_AT, DIGEST_AT + DIGEST_DIGITS), 16))
       if (bucket.size === before) return false
-      if (++size > IDS_MAX) forgetOldest()
+      if (++size > IDS_MAX || buckets.size > BUCKETS_MAX) forgetOldest()
       return true
     },
   }

@@ -319,6 +319,34 @@ describe('sums of accounts to which new usage is added', () => {
     expect(usage.reads).to.equal(1)
   })
 
+  it('are read once a write has ended, when they were not cached, and kept from then on', async () => {
+    const usage = storedUsage()
+    await usage.store([used('1')])
+    const held = pending<undefined>()
+    const lines = [used('2')]
+    const stored = usage.store(lines, async () => {
+      usage.insert(lines)
+      await held.promise
+    })
+    await new Promise(setImmediate)
+    const read = usage.read()
+    await new Promise(setImmediate)
+    expect(usage.reads).to.equal(0)
+    held.resolve(undefined)
+    await stored
+    expect(await read).to.equal('3')
+    expect(await usage.read()).to.equal('3')
+    expect(usage.reads).to.equal(1)
+  })
+
+  it('do not hold what a line adds that is voided without being a correction', async () => {
+    const usage = storedUsage()
+    await usage.store([used('1')])
+    await usage.read()
+    await usage.store([used('2', { voided: true })])
+    expect(await usage.read()).to.equal('1')
+  })
+
   it('are read at last when storing takes too long', async function () {
     this.timeout(10_000)
     const usage = storedUsage()

@@ -22,7 +22,22 @@ describe('ids of stored events', () => {
       if (ids.add(at, idOf(at, inOrder(n)))) added.set(idOf(at, inOrder(n)), at)
     }
     expect(added.size).to.equal(600_000)
-    expect(ids.completeFrom).to.be.within(STARTED_AT + 10, STARTED_AT + 20)
+    expect(ids.completeFrom).to.be.within(STARTED_AT + 10, STARTED_AT + 40)
     for (const [id, at] of added) if (ids.add(at, id)) expect.fail(`${id} is new again`)
+  })
+
+  it('are bounded by their times as well, as in an import of history', () => {
+    for (const order of ['ascending', 'descending', 'scattered']) {
+      const ids = storedIds(0)
+      const added = new Map<string, number>()
+      for (let n = 0; n < 150_000; n++) {
+        const nth = order === 'descending' ? 150_000 - n : order === 'ascending' ? n : (n * 7_919) % 150_000
+        const at = STARTED_AT + nth * 10
+        if (ids.add(at, idOf(at, inOrder(n)))) added.set(idOf(at, inOrder(n)), at)
+      }
+      expect(ids.completeFrom, order).to.be.greaterThan(STARTED_AT)
+      expect(added.size, order).to.be.greaterThan(5_000)
+      for (const [id, at] of added) if (ids.add(at, id)) expect.fail(`${id} is new again, ${order}`)
+    }
   })
 })
