@@ -136,11 +136,7 @@ async function untilIdle({ process: { pid = 0 } }: RunningTally): Promise<void> 
   }, SETTLES_MS)
 }
 
-async function measureFirst({
-  tally,
-  reader,
-  dataSet,
-}: Stage & { reader: LoadGenerator }): Promise<Row[]> {
+async function measureFirst({ tally, reader, dataSet }: Stage & { reader: LoadGenerator }): Promise<Row[]> {
   const rows: Row[] = []
   for (const kind of FIRST_KINDS)
     rows.push(
