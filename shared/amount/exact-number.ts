@@ -18,8 +18,8 @@ const ELEMENT_DEPTH = 2
 export function* findInexactNumbers(json: string): Generator<InexactNumber> {
   let depth = 0
   let element = 0
-  // Why no regular expression: a body of megabytes may consist of numbers, and the scan blocks the event loop. By
-  // hand it is much faster.
+  // Why no regular expression: a body of megabytes may consist of numbers, and the scan blocks the event loop. This
+  // loop is much faster.
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfString(json, at)
@@ -42,7 +42,7 @@ const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [123, 125, 91, 93
 
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
 
-/** @returns the index of its closing quote */
+/** @returns the index of the string's closing quote */
 function endOfString(json: string, start: number): number {
   let end = json.indexOf('"', start + 1)
   while (end >= 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1)
@@ -55,7 +55,7 @@ function isEscaped(json: string, quote: number): boolean {
   return (quote - first) % 2 === 1
 }
 
-/** @returns the index of the first character after it */
+/** @returns the index of the first character after the number */
 function endOfNumber(json: string, start: number): number {
   let end = start + 1
   while (isDigit(json.charCodeAt(end)) || '.eE+-'.includes(json.charAt(end) || ' ')) end++
@@ -69,7 +69,8 @@ export function findInexactNumber(json: string): string | undefined {
 }
 
 /**
- * A double is written as the shortest text that parses to it. A number is exact when that text means the same number.
+ * Whether a double has exactly the value of a number. JavaScript writes a double as the shortest text that parses to
+ * it; the value is exact when both texts mean the same number.
  */
 function isHeldByDouble(token: string): boolean {
   const value = Number(token)

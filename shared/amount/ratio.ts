@@ -1,6 +1,6 @@
 /**
- * An exact rational number. It need not be in lowest terms: a common divisor is removed when it is written and not at
- * each step, where most of the time of rating would go.
+ * An exact rational number. It need not be in lowest terms: a common divisor is removed only when a ratio is written.
+ * At each step, that would take most of the time of rating.
  */
 export interface Ratio {
   readonly numerator: bigint
@@ -93,13 +93,13 @@ export const maxRatio = (a: Ratio, b: Ratio): Ratio => (compareRatios(b, a) > 0 
 
 export const isZeroRatio = (ratio: Ratio): boolean => ratio.numerator === 0n
 
-/** The greatest whole number that is not above it: -1 for -0.5. */
+/** The greatest whole number that is not above a ratio: -1 for -0.5. */
 export function floorRatio({ numerator, denominator }: Ratio): bigint {
   const quotient = numerator / denominator // BigInt truncates towards zero
   return numerator < 0n && quotient * denominator !== numerator ? quotient - 1n : quotient
 }
 
-/** The smallest whole number that is not below it. */
+/** The smallest whole number that is not below a ratio. */
 export const ceilRatio = ({ numerator, denominator }: Ratio): bigint =>
   -floorRatio({ numerator: -numerator, denominator })
 
@@ -120,7 +120,7 @@ export function roundDown({ numerator, denominator }: Ratio, minorUnits: number)
   return { numerator: floorRatio({ numerator: numerator * scale, denominator }), denominator: scale }
 }
 
-/** Writes plain decimal digits where these are exact, otherwise `n/d` in lowest terms (`100/31`, `-1/3`). */
+/** Writes a ratio in plain decimal digits if they are exact, otherwise as `n/d` in lowest terms (`100/31`, `-1/3`). */
 export function formatRatio({ numerator, denominator }: Ratio): string {
   const divisor = greatestCommonDivisor(numerator, denominator)
   const [n, d] = [numerator / divisor, denominator / divisor]
@@ -129,8 +129,8 @@ export function formatRatio({ numerator, denominator }: Ratio): string {
 }
 
 /**
- * The number of decimal places of 1/d. Undefined when d has a prime factor other than 2 and 5, as no number is enough
- * then.
+ * The number of decimal places of 1/d. Undefined when d has a prime factor other than 2 and 5, because then no number
+ * of places is enough.
  */
 function placesOf(d: bigint): number | undefined {
   let twos = 0

@@ -4,7 +4,7 @@ export interface AccountKey {
   accountId: string
 }
 
-/** One text for both ids: neither contains a space. */
+/** One text for both ids. Neither id contains a space, so no two accounts have the same text. */
 export const nameOfAccount = ({ namespaceId, accountId }: AccountKey): string => `${namespaceId} ${accountId}`
 
 /** The key for all accounts of a namespace at once: an empty account id stands for them. */

@@ -7,7 +7,7 @@ export type Mode = 'live' | 'test'
 export const PERMISSIONS = ['read:all', 'write:all', 'manage:keys'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** The maker of a request. It is found by the key alone, so a caller can reach only its own namespace. */
+/** Who makes a request. The caller is found by the key alone, so it can reach only its own namespace. */
 export interface Caller {
   keyId: string
   companyId: string

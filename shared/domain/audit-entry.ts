@@ -46,9 +46,9 @@ export interface NewAuditEntry {
   /** Which key was used; null: an operator's command. */
   keyId: string | null
   action: AuditedAction
-  /** The id as in the path of the resource. */
+  /** The resource's id, as in its path. */
   resourceId: string
-  /** The request's fields, by the names of the wire; never a secret. */
+  /** The fields of the request, by their names in the API; never a secret. */
   changes: object
 }
 

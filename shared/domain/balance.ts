@@ -10,7 +10,7 @@ export interface Balance {
   balance: Amount
 }
 
-/** Sums by source; what is absent is zero. */
+/** Sums by source; a source without an entry has the sum 0. */
 export type SumsBySource = ReadonlyMap<UsageSource, Amount>
 
 /** Sums by account, and by source. */
@@ -18,7 +18,7 @@ export type SumsByAccount = ReadonlyMap<string, SumsBySource>
 
 export const NO_SUMS: SumsBySource = new Map()
 
-/** Adds sums of two by source. */
+/** Adds two sets of sums, source by source. */
 export function addSums(some: SumsBySource, more: SumsBySource = NO_SUMS): SumsBySource {
   const total = new Map(some)
   for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
@@ -26,10 +26,10 @@ export function addSums(some: SumsBySource, more: SumsBySource = NO_SUMS): SumsB
 }
 
 /**
- * The one place where grants and usage meet.
+ * Computes a balance. This is the only place where usage is subtracted from grants.
  *
- * @param grantTotal the sum of the grants in force; of none by default
- * @param usageTotal the sum of all usage ever; of none by default
+ * @param grantTotal the sum of the grants in force; 0 by default
+ * @param usageTotal the sum of all usage ever; 0 by default
  */
 export const balanceOf = (
   accountId: string,

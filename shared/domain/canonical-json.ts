@@ -21,7 +21,7 @@ export function canonicalJson(value: unknown): string {
 export const isSameJson = (a: string, b: string): boolean =>
   a === b || canonicalJson(JSON.parse(a)) === canonicalJson(JSON.parse(b))
 
-/** The order in which fields are written, for an object whose names come in some other order. */
+/** The order in which fields are written, for objects whose names have the order `given`. */
 interface FieldOrder {
   given: readonly string[]
   /** Each with the text before its value: `{"a":`, `,"b":`. */
@@ -29,7 +29,7 @@ interface FieldOrder {
 }
 
 /**
- * Why the last orders are kept: this runs for every event, and most events of a reporter have their fields in one
+ * Why the last orders are kept: this runs for every event, and most events of a reporter have their fields in the same
  * order. Finding an order again is much faster than sorting and quoting the names.
  */
 const lastOrders: FieldOrder[] = []
@@ -52,7 +52,7 @@ function orderOf(value: object): FieldOrder {
 
 function isOf({ given }: FieldOrder, value: object): boolean {
   let at = 0
-  // Why not Object.keys: objects from JSON.parse have only their own enumerable names.
+  // Why not Object.keys, which makes an array: objects from JSON.parse inherit no enumerable names.
   for (const name in value) if (given[at++] !== name) return false
   return at === given.length
 }

@@ -15,7 +15,7 @@ export interface EventRevision {
   isSent: boolean
 }
 
-/** Whether a change would leave an event as it is; a change to a voided event never does. */
+/** Whether a correction would change nothing. New content for a voided event always changes it. */
 export function changesNothing(event: UsageEvent, correction: EventCorrection): boolean {
   if ('void' in correction) return event.voided
   return !event.voided && isSameContent({ ...event, ...correction }, event)
@@ -25,8 +25,8 @@ export function changesNothing(event: UsageEvent, correction: EventCorrection): 
  * The whole event after a correction.
  *
  * @param event as it counts now
- * @param now when the correction is made; if the event already has this time or a later one, a microsecond after that
- *   is used
+ * @param now when the correction is made. If the event was accepted or corrected at this time or later, the correction
+ *   gets the next microsecond after that
  */
 export function correctEvent(event: UsageEvent, correction: EventCorrection, now: Micros): UsageEvent {
   const correctedAt = Math.max(now, (event.correctedAt ?? event.acceptedAt) + 1)

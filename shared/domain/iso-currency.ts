@@ -7,12 +7,12 @@ export interface IsoCurrency {
   minorUnits: number | null
 }
 
-/** In the standard since 31 March 2025; the package's list is of June 2024. */
+/** Currencies in the standard since 31 March 2025. The package's list is older: of June 2024. */
 const NEWER: Readonly<Record<string, IsoCurrency>> = { xcg: { name: 'Caribbean Guilder', minorUnits: 2 } }
 
 /**
- * "N.A." in the standard, but 0 in the package: metals, bond units, baskets, and the codes for tests and for no
- * currency.
+ * Codes whose minor units are "N.A." in the standard, but 0 in the package: metals, bond units, baskets, and the codes
+ * for tests and for no currency.
  */
 const WITHOUT_MINOR_UNITS: ReadonlySet<string> = new Set(
   'xag xau xba xbb xbc xbd xdr xpd xpt xsu xts xua xxx'.split(' '),

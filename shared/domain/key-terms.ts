@@ -8,18 +8,18 @@ export interface KeyTerms {
   expiresAt: Date | null
 }
 
-/** An operator who runs commands on the machine may give everything. */
+/** The terms of an operator who runs commands on the machine: an operator may give a key any terms. */
 export const OPERATOR_TERMS: KeyTerms = { permissions: PERMISSIONS, expiresAt: null }
 
-/** What a rotation asks for; undefined fields stay as in the old key. */
+/** The terms that a rotation requests. An undefined field stays as in the old key. */
 export interface RotationTerms {
   permissions?: readonly Permission[] | undefined
   expiresAt?: Date | null | undefined
 }
 
 /**
- * Checks that a key gives only what it has: its own permissions, and an end not after its own. Otherwise a key that
- * is valid for an hour could give itself a key without an end.
+ * Checks that a key gives another key only permissions that it has itself, and no later expiry than its own. Otherwise
+ * a key that is valid for an hour could give itself a key that never expires.
  *
  * @throws DomainError forbidden
  */
@@ -38,16 +38,17 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
 }
 
 /**
- * The terms of the key that replaces an old one: never more permissions than the old key or the giver has. Its end is
- * the old key's, unless another end is requested, which must only be within the giver's.
+ * The terms of the key that replaces an old one: never more permissions than the old key or the giver has. The new key
+ * expires when the old key does, unless another time is requested. In both cases it must not outlive the giver.
  *
  * @param giver the terms of the key that makes the request
- * @throws DomainError forbidden when the giver has less than the old key, unprocessable when more is requested than
- *   the old key has
+ * @throws DomainError forbidden when the giver has fewer permissions than the old key, or expires before the new key;
+ *   unprocessable when more permissions are requested than the old key has
  */
 export function termsAfterRotation(giver: KeyTerms, old: KeyTerms, wanted: RotationTerms): KeyTerms {
   const { permissions = old.permissions, expiresAt = old.expiresAt } = wanted
-  // Also when less is requested: a key must not replace one that may do more than itself.
+  // The giver needs all permissions of the old key, even if fewer are requested: a key must not replace a key that may
+  // do more than itself.
   requireGivable(giver, { permissions: old.permissions, expiresAt })
   const gained = without(permissions, old.permissions)
   if (gained.length > 0)

@@ -19,7 +19,7 @@ export const daysIn = ({ startAt, endAt }: TimeRange): number =>
   startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
 
 /**
- * A second at the same UTC date and time some years earlier; for 29 February in a year without one, on the 28th.
+ * The same UTC date and time some years earlier; 29 February becomes the 28th in a year without a 29th.
  *
  * @internal
  */
@@ -29,7 +29,7 @@ export const yearsBefore = (second: number, years: number): number =>
 /** In calendar years: how far back usage may lie and a contract may start, and the default start of a range. */
 export const YEARS_BACK = 5
 
-/** The first second of those years. @param now Unix seconds, as is the result */
+/** The second that is YEARS_BACK years before `now`. Both are in Unix seconds. */
 export const earliestSecond = (now: number): number => yearsBefore(now, YEARS_BACK)
 
 const START_OF: Record<Period, (second: number) => number> = {

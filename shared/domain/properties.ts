@@ -6,7 +6,7 @@ const PROPERTIES_BYTES_MAX = 16 * 1024
 const PROPERTIES_DEPTH_MAX = 8
 
 /**
- * Names of properties that can be asked for: PropertyName of openapi.yaml. A dot is part of the name of a top-level
+ * Names of properties that requests can name: PropertyName of openapi.yaml. A dot is part of the name of a top-level
  * property, not a path.
  */
 const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,100}$/
@@ -28,7 +28,7 @@ export function checkProperties(properties: Properties): PropertiesCheck {
   const seen = { hasNumber: false, isOrdered: true }
   const isShallow = isWithinDepth(properties, 1, seen)
   const json = !isShallow ? '' : seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)
-  // In JSON, what findFault looks for is always written with an escape, so most properties need no check by
+  // JSON always writes the characters that findFault looks for with an escape, so most properties need no check by
   // character.
   if (!isShallow || json.includes('\\u')) {
     const fault = findFault(properties, 1)
@@ -42,10 +42,10 @@ export function checkProperties(properties: Properties): PropertiesCheck {
   return { json, hasNumber: seen.hasNumber }
 }
 
-/** Of one UTF-16 code unit. */
+/** The most bytes of one UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3
 
-/** What was seen so far. */
+/** What isWithinDepth has seen so far. */
 interface Seen {
   hasNumber: boolean
   /** False when fields may have to be sorted. */
@@ -55,8 +55,8 @@ interface Seen {
 function isWithinDepth(value: object, depth: number, seen: Seen): boolean {
   if (depth > PROPERTIES_DEPTH_MAX) return false
   let before = ''
-  // Why not Object.entries: this runs for every event, and objects from JSON.parse have only their own enumerable
-  // names.
+  // Why not Object.entries, which makes arrays: this runs for every event, and objects from JSON.parse inherit no
+  // enumerable names.
   for (const name in value) {
     // The indexes of an array are names here, too, and always in order.
     if (name < before && !Array.isArray(value)) seen.isOrdered = false
@@ -87,8 +87,8 @@ function findTextFault(text: string): string | undefined {
 }
 
 /**
- * The pairs by which a usage event is found: `name=value` for each top-level string, number and boolean that can be
- * asked for. A name contains no `=`, so the first one ends it. Numbers and booleans are written as in JSON.
+ * The pairs by which a usage event is found: `name=value` for each top-level string, number and boolean that requests
+ * can search for. A name contains no `=`, so the first `=` ends the name. Numbers and booleans are written as in JSON.
  */
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []
@@ -100,8 +100,8 @@ export function propertyPairs(properties: Properties): string[] {
 }
 
 /**
- * The text by which the value of a property is asked for. Undefined when it cannot be: null, nested, empty or too
- * long.
+ * The text by which requests search for the value of a property. Undefined when they cannot search for it: when it is
+ * null, nested, empty or too long.
  */
 export function propertyText(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)

@@ -1,6 +1,9 @@
 import type { Amount } from '../amount/amount.ts'
 
-/** When an account's balance of a metric is refilled, and up to what; there is at most one for each pair. */
+/**
+ * When an account's balance of a metric is refilled, and up to which balance. There is at most one configuration for
+ * each account and metric.
+ */
 export interface RefillConfiguration {
   accountId: string
   metricId: string
@@ -20,13 +23,13 @@ export interface Refill {
   occurrence: bigint
   /** The grant that the refill made. */
   grantId: string
-  /** The configuration's values at that time. */
+  /** The configuration's values at the time of the refill. */
   minimumBalance: Amount
   targetBalance: Amount
   /** The sum of the grants in force at effectiveAt, and all usage that was stored. */
   grantTotal: Amount
   usageTotal: Amount
-  /** What was missing to reach the target. */
+  /** The amount of the grant: what was missing to reach the target. */
   amount: Amount
   effectiveAt: Date
   createdAt: Date

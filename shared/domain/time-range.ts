@@ -1,5 +1,6 @@
 /**
- * The sorting key of usage_events starts with a time's five minutes (toStartOfFiveMinutes): a key bucket, in seconds.
+ * The length of a key bucket in seconds. The sorting key of usage_events has, after the namespace, the five minutes in
+ * which an event occurred (toStartOfFiveMinutes).
  */
 const KEY_BUCKET_S = 300
 

@@ -15,9 +15,9 @@ export interface UsageEvent {
   source: UsageSource
   /** Canonical decimal text, in the metric's unit or in the currency's major unit. */
   quantity: string
-  /** When it happened: Unix time in seconds. */
+  /** When the use happened: Unix time in seconds. */
   occurredAt: number
-  /** When the gateway accepted it. */
+  /** When the gateway accepted the report. */
   acceptedAt: Micros
   /**
    * A JSON object as text, exactly as it is stored: in canonical order, unless it was stored before that order
@@ -26,16 +26,16 @@ export interface UsageEvent {
   properties: string
   /** See propertyPairs. */
   propertyPairs: readonly string[]
-  /** When the gateway accepted the correction that this row is; null for a report. */
+  /** When the gateway accepted the correction; null if this row is a report. */
   correctedAt: Micros | null
   voided: boolean
-  /** Decides between rows of one event; see reportVersion and correctionVersion. */
+  /** Decides which row of an event counts; see reportVersion and correctionVersion. */
   version: bigint
 }
 
 /** How far in the future usage may be, in seconds. */
 const OCCURRED_AHEAD_MAX_S = 5 * 60
-/** The shortest year. */
+/** The seconds of the shortest year. */
 const YEAR_S = 365 * 86_400
 
 /**
@@ -44,7 +44,7 @@ const YEAR_S = 365 * 86_400
  * @param occurredAt, now Unix seconds
  */
 export function findTimeFault(occurredAt: number, now: number): string | undefined {
-  // Most usage is of today: the calendar is used only for what may be too old.
+  // Most usage is of today, so the calendar is used only for times that may be too old.
   if (occurredAt < now - YEARS_BACK * YEAR_S && occurredAt < earliestSecond(now))
     return 'lies more than five years back'
   if (liesTooFarAhead(occurredAt, now)) return 'lies more than five minutes ahead'
@@ -59,19 +59,19 @@ export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
 export type IdentityKey =
   | { kind: 'event'; key: string }
   | { kind: 'route'; route: string; key: string; index: number }
-  // For requests that began before identities contained the route: one key gave the same ids on both routes.
+  // For requests that began before identities contained the route. Then a key gave the same ids on both routes.
   | { kind: 'request'; key: string; index: number }
   | { kind: 'random' }
 
 /**
  * The id of a usage event: `event_`, then `occurredAt` as a 32-bit number in 8 hexadecimal digits, then 24 digits.
  * These are the first 96 bits of a SHA-256 over tag, namespace, account, source and key, each preceded by its length.
- * So a report has the same id on any gateway, without a look-up, and the id alone tells the event's time slot.
+ * So a report has the same id on any gateway, without a look-up, and the id alone shows the event's time slot.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key the caller's idempotency key; or the route, the request's Idempotency-Key header and the event's index
- *   in the request, as a header identifies one request of its route; or neither, and then every report is an event of
- *   its own
+ * @param key the event's own idempotency key; or the route, the request's Idempotency-Key header and the event's index
+ *   in the request, because a header identifies one request of its route; or `random`, which makes every report a
+ *   separate event
  */
 export function usageEventId(
   namespaceId: string,
@@ -105,7 +105,10 @@ function identityDigits(namespaceId: string, accountId: string, source: string, 
   }
 }
 
-/** The first 96 bits of a SHA-256 over parts, as 24 hexadecimal digits. Different parts never give the same input. */
+/**
+ * The first 96 bits of a SHA-256 over parts, as 24 hexadecimal digits. Different parts never give the same text to
+ * hash.
+ */
 function digest96(parts: readonly string[]): string {
   let text = ''
   for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`
@@ -120,9 +123,10 @@ const CONTENT_MASK = 0xff
 const REPORT_TOP = (1n << 55n) - 1n
 
 /**
- * The version of a report. It decreases with `acceptedAt`, so of several reports of one event the first wins. It
- * leaves the highest bit free: corrections, which set it, win over every report. Its lowest 8 bits come from the
- * content, so that a tie of different contents needs the same microsecond and one chance in 256.
+ * The version of a report. It decreases with `acceptedAt`, so of several reports of one event the first wins. It leaves
+ * the highest bit free: corrections, which set it, win over every report. Its lowest 8 bits come from the content, so
+ * that reports with different contents have the same version only if they were accepted in the same microsecond, and
+ * then by a chance of 1 in 256.
  *
  * @param content see contentOf
  */
@@ -136,7 +140,7 @@ export function reportVersion(acceptedAt: Micros, content: string): bigint {
 const CORRECTION = 1n << 63n
 
 /**
- * The version of a correction. It is above those of all reports and grows with `correctedAt`, so of several
+ * The version of a correction. It is higher than every report's version and grows with `correctedAt`, so of several
  * corrections of one event the last wins. Its lowest 8 bits come from the content, as in a report's version.
  *
  * @param content see contentOf
@@ -144,7 +148,9 @@ const CORRECTION = 1n << 63n
 export const correctionVersion = (correctedAt: Micros, content: string): bigint =>
   CORRECTION | (BigInt(correctedAt) << CONTENT_BITS) | BigInt(crc32(content) & CONTENT_MASK)
 
-/** Why the last one is kept: all events of a request have the same acceptedAt. */
+/**
+ * The high bits of the last report's version. They are kept because all events of a request have the same acceptedAt.
+ */
 let versionTop = { at: -1, bits: 0n }
 
 /** The fields in which two reports or corrections of an event may differ. */

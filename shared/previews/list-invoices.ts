@@ -8,7 +8,7 @@ import { unixSeconds } from '../time/microsecond-clock.ts'
 import { type PreviewDeps, requireNotToCome } from './preview-invoice.ts'
 import { readAgreements, readCredit } from './read-agreements.ts'
 
-/** Instants in Unix seconds; undefined means now. */
+/** Times are in Unix seconds; undefined means now. */
 interface ListRequest {
   at: number | undefined
   asOf: number | undefined
@@ -23,17 +23,18 @@ export type ListInvoices = (
 ) => Promise<Page<Invoice>>
 
 /**
- * The invoices of the periods that contain a second: for a page of the contracts in force then, read together.
+ * The invoices of the periods that contain the second `at`, for one page of the contracts in force at `at`. What they
+ * need is read together.
  *
  * @param signal stops waiting to read usage
  * @throws DomainError malformed when startingAfter is no contract of the namespace; unprocessable when `asOf` lies
- *   after now
+ *   after the next second
  */
 export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvoices {
   return async (namespaceId, { at, asOf, page }, now, signal) => {
     requireNotToCome(asOf, now)
     const second = at ?? now
-    const loadedUpTo = await listedUpTo() // first: so the reads below include all that was accepted before
+    const loadedUpTo = await listedUpTo() // first, so that the reads below include all events that were accepted before
     const {
       usageAsOf,
       items: listed,
@@ -42,8 +43,8 @@ export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvo
       usageAsOf: unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo)),
       ...(await contractRepository(db).listInForce(namespaceId, second, page)),
     }))
-    // In a transaction of its own: its lists are read in the order of an index whatever the cost, and nothing else
-    // should be.
+    // In a second transaction: listInForce makes the first one read all lists in the order of an index, whatever the
+    // cost. These reads must be planned as usual.
     const { plans, prices, credit } = await inNamespace(pool, namespaceId, async (db) => {
       const contracts = await contractRepository(db).withLines(namespaceId, listed)
       const agreements = await readAgreements(db, namespaceId, contracts, () => second, asOf ?? now)

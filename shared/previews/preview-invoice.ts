@@ -19,40 +19,40 @@ export interface PreviewDeps {
   usage: ReturnType<typeof ratedUsageReader>
   /** Reads usage as it was known at some time. */
   knownUsage: ReturnType<typeof knownUsageReader>
-  /** No event accepted before this can still arrive. */
+  /** Gives a time: no event that was accepted before it can still arrive. */
   listedUpTo: () => Promise<Micros>
 }
 
 /** Changes a contract within a transaction that is rolled back. Does nothing when there is no such contract. */
 export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
 
-/** The options of a preview; instants in Unix seconds, undefined means the default. */
+/** The options of a preview. Times are in Unix seconds; undefined means the default. */
 interface PreviewRequest {
   contractId: string
   at: number | undefined
   asOf: number | undefined
-  /** Counts only what was known before this; undefined: everything. */
+  /** Counts only what was known before this time; undefined: everything. */
   knownAt: number | undefined
-  /** Reports what was added since this time. */
+  /** Reports how the invoice changed since this time. */
   differenceSince: number | undefined
   /** Changes the contract for this preview only; undefined: the contract as it is. */
   whatIf: WhatIf | undefined
 }
 
-/** An invoice, and the prices of its lines as they were created. */
+/** An invoice, with its plan and the stored prices of its lines. */
 export interface Preview {
   invoice: Invoice
   plan: InvoicePlan
   prices: ReadonlyMap<string, PriceRecord>
-  /** Whether it counts only what was known at a time. */
+  /** Whether the invoice counts only what was known at some time. */
   isAsKnown: boolean
   difference: PreviewDifference | undefined
 }
 
-/** What was added since an earlier answer. */
+/** How the invoice changed since an earlier time. */
 export interface PreviewDifference extends InvoiceDifference {
   since: number
-  /** The first of the events that caused it. */
+  /** The first of the events that caused the difference. */
   events: EventDifference[]
   hasMore: boolean
 }
@@ -70,19 +70,19 @@ const EVENTS_MAX = 100
  * Previews a period of a contract: plans, reads, and rates. Nothing is stored; changes that are tried out are rolled
  * back.
  *
- * A difference compares what was known at two times. So with `differenceSince` the invoice is as known at the time of
- * the request: events that arrive while it is answered are left out.
+ * A difference compares what was known at two times. So with `differenceSince` the invoice, too, counts only what was
+ * known at a fixed time: events that arrive during the request are left out.
  *
  * @param signal stops waiting to read usage
- * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now,
- *   `knownAt` after what is known, or `differenceSince` after either; and the errors of a change or a cancellation
- *   that is tried out
+ * @throws DomainError unprocessable when there is no such contract, `at` lies outside it, `asOf` lies after the next
+ *   second, `knownAt` or `differenceSince` lies after the time up to which everything is known, or `differenceSince`
+ *   lies after `knownAt`; and the errors of a change or a cancellation that is tried out
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now, signal) => {
     const { knownAt, differenceSince } = request
     const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
-    const loadedUpTo = await listedUpTo() // first: so the reads below include all that was accepted before
+    const loadedUpTo = await listedUpTo() // first, so that the reads below include all events that were accepted before
     const read = await inTransaction(pool, namespaceId, async (db) => {
       const complete = unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo))
       requireComplete(request, complete, now)
@@ -144,8 +144,8 @@ function requireComplete(
 }
 
 /**
- * Checks that a time is at most the next second: a preview with changes is as of that one, and without them the same
- * `as_of` must work.
+ * Checks that a time is at most the next second. A preview with changes is as of the next second, and the same `as_of`
+ * must be accepted without changes.
  *
  * @throws DomainError unprocessable
  */
@@ -165,7 +165,7 @@ async function readForPreview(
   if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
   const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
   const second = at ?? defaultSecond(contract, knownAt ?? now)
-  // A change that is tried out begins now, and is in force a second later.
+  // A change that is tried out begins now. `asOf` is exclusive, so it is a second later to include the change.
   const latest = knownAt ?? (whatIf === undefined ? now : now + 1)
   const { plans, prices } = await readAgreements(db, namespaceId, [contract], () => second, asOf ?? latest)
   const [plan] = plans

@@ -8,7 +8,8 @@ import { grantRepository } from '../postgres/grants.ts'
 import { priceRepository } from '../postgres/prices.ts'
 import { rateCardRepository } from '../postgres/rate-cards.ts'
 
-// What PostgreSQL holds for invoices: as many statements for many contracts and lines as for one.
+// Reads what PostgreSQL stores for invoices. The number of statements does not grow with the number of contracts and
+// lines.
 
 /** What invoices are computed from. */
 export interface Agreements {
@@ -22,9 +23,9 @@ export interface Agreements {
 export type CreditReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * @param atOf a second in the period wanted
- * @param asOf counts usage that occurred before this; both in Unix seconds
- * @throws DomainError unprocessable when that second lies outside a contract
+ * @param atOf gives a second in the period that is wanted
+ * @param asOf only usage that occurred before this time counts; both are in Unix seconds
+ * @throws DomainError unprocessable when the second of `atOf` lies outside its contract
  */
 export async function readAgreements(
   db: PoolClient,
@@ -40,7 +41,7 @@ export async function readAgreements(
 }
 
 /**
- * @param knownAt in Unix seconds of real time: as known then; undefined: as known now
+ * @param knownAt in Unix seconds of real time: credit is read as it was known then; undefined: as it is known now
  * @returns in the order of the plans
  */
 export async function readCredit(

@@ -1,8 +1,6 @@
 const NEWLINE = 0x0a
 
-/**
- * The lines of a record without their line ends. An empty record is one empty line, so that it is not lost either.
- */
+/** The lines of a record without their line ends. An empty record gives one empty line, so that it is not lost. */
 export function splitLines(value: Buffer): Buffer[] {
   const lines: Buffer[] = []
   let start = 0

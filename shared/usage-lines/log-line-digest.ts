@@ -17,7 +17,7 @@ export interface LogLineDigest {
 /** The number of bytes of the SHA-256 that are compared. */
 export const DIGEST_BYTES = 16
 
-/** Up to here every line has the same length. */
+/** Where the namespace id begins and ends, which is the same in every line. */
 const NAMESPACE_AT = '{"namespace_id":"'.length
 const NAMESPACE_END = NAMESPACE_AT + 36
 const ID_NAME = ',"event_id":"event_'
@@ -27,9 +27,9 @@ const TAIL = /^,"accepted_at":"([^"]{26})","voided":0,"version":"(\d{1,19})"\}$/
 /**
  * The identity of a report that usageEventToLine wrote, without parsing it as JSON, which is much slower.
  *
- * It proves nothing by itself. The line is known to have the row's content only when ClickHouse computes the same
- * digest from its columns: usage-digests.ts builds the same text. Anything unusual gives undefined, and must be
- * parsed as JSON.
+ * The digest proves nothing by itself. A line is known to have the content of a stored row only when ClickHouse
+ * computes the same digest from the row's columns: usage-digests.ts builds the same text. An unusual line gives
+ * undefined and must be parsed as JSON.
  *
  * @returns undefined for a correction too
  */
@@ -37,7 +37,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   const pairsAt = line.lastIndexOf(PAIRS_NAME)
   const idAt = line.indexOf(ID_NAME, NAMESPACE_END) + ID_NAME.length
   if (pairsAt < 0 || idAt < ID_NAME.length) return undefined
-  // The first end of an array that a field follows: if a pair looks like one, the rest does not match the tail.
+  // The first end of an array after which a field begins. If a pair contains such text, the rest does not match TAIL.
   const pairsEnd = line.indexOf('],"', pairsAt)
   const tail = pairsEnd < 0 ? null : TAIL.exec(line.toString('latin1', pairsEnd + 1))
   const acceptedAt = parseMicros(tail?.[1] ?? '')

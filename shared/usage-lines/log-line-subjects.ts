@@ -2,7 +2,10 @@ import type { UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseLogLine, SOURCE } from './log-line.ts'
 
-/** The account of an event in a line of the log, when it occurred, in Unix seconds, and when it was accepted. */
+/**
+ * From a line of the log: the account of the event, when the event occurred (in Unix seconds), and when it was
+ * accepted.
+ */
 export type LogLineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
 
 /** Reduces an event to its subject. */
@@ -18,7 +21,7 @@ export const subjectOf = ({
   acceptedAt,
 })
 
-/** The pattern of a whole text, for use in a longer one. */
+/** The pattern of a whole text, without `^` and `$`, for use in a longer pattern. */
 const within = (whole: RegExp): string => whole.source.slice('^'.length, -'$'.length)
 
 const TEXT = String.raw`"[^"\\\x00-\x1f]*"`
@@ -27,9 +30,9 @@ const TIME = String.raw`"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})"`
 const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
 
 /**
- * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes. It
- * checks everything that parseLogLine does, except the values of times. Versions of 20 digits, which could be too
- * large, are left to parseLogLine.
+ * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes. It checks
+ * everything that parseLogLine checks, except the values of times. Versions of 20 digits, which could be too large, are
+ * left to parseLogLine.
  */
 const PLAIN_LINE = new RegExp(
   String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
@@ -46,7 +49,7 @@ const PLAIN_LINE = new RegExp(
  * Why not parseLogLine alone: this runs for every event, and parsing lines as JSON to check each field is slower.
  *
  * @param text lines, each but the last with a line end; an empty text is one empty line
- * @returns undefined when one of them cannot be counted
+ * @returns undefined when a line cannot be counted
  */
 export function readLogLineSubjects(text: string): LogLineSubject[] | undefined {
   const subjects: LogLineSubject[] = []
@@ -61,7 +64,10 @@ export function readLogLineSubjects(text: string): LogLineSubject[] | undefined 
   return subjects
 }
 
-/** @returns undefined when it is not plain, or cannot be counted; otherwise PLAIN_LINE's lastIndex is its end */
+/**
+ * @returns undefined when the line is not plain or cannot be counted; otherwise PLAIN_LINE.lastIndex is the end of the
+ *   line
+ */
 function readPlainLine(text: string, start: number): LogLineSubject | undefined {
   PLAIN_LINE.lastIndex = start
   const [, namespaceId, accountId, seconds, idSeconds, accepted, corrected] = PLAIN_LINE.exec(text) ?? []

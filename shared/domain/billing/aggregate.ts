@@ -3,7 +3,7 @@ import { divideRatios, parseRatio, type Ratio, RATIO_ZERO, ratioOf } from '../..
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { type Aggregation, formatAggregation } from '../usage-aggregate.ts'
 
-/** All measures of a set of one or more events of one source; two of them can be merged. */
+/** All measures of one or more events of one source. mergeUsage merges the measures of two sets of events. */
 export interface MeasuredUsage {
   count: bigint
   sum: Amount
@@ -30,7 +30,7 @@ export const usageOfEvent = (event: LatestEvent): MeasuredUsage => ({
   latest: event,
 })
 
-/** The measures of the union of two sets without a common event; associative and commutative. */
+/** Merges the measures of two sets that have no event in common. It is associative and commutative. */
 export const mergeUsage = (a: MeasuredUsage, b: MeasuredUsage): MeasuredUsage => ({
   count: a.count + b.count,
   sum: addAmounts(a.sum, b.sum),
@@ -46,8 +46,8 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
 }
 
 /**
- * One aggregation in the form that is priced: exact, an average as sum over count. Rounded to 18 places, a third of a
- * very large price would be off by a dollar. 0 without events.
+ * The exact value of an aggregation, to which a price is applied; 0 without events. An average is the sum divided by
+ * the count: rounded to 18 places, a third of a very large price would be off by a dollar.
  */
 export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined || aggregation !== 'avg') return quantityOf(usage, aggregation)
@@ -55,8 +55,8 @@ export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: A
 }
 
 /**
- * One aggregation in the form that is shown: an average has 18 places, half even, as everywhere in usage and as in
- * the query of a line.
+ * The value of an aggregation that is shown. An average is rounded half even to 18 places, as in all answers about
+ * usage and in the query of an invoice line.
  */
 export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined) return RATIO_ZERO

@@ -2,13 +2,12 @@ import { DomainError } from '../../errors/domain-error.ts'
 import { findIsoCurrency } from '../iso-currency.ts'
 
 /**
- * Reads a currency that can be billed in: ISO 4217 says how its amounts are rounded.
+ * Reads a currency for billing. Its amounts are rounded to the minor units that ISO 4217 gives for it.
  *
  * @param code three letters, upper or lower case
  * @param field the name of the field, for the error
  * @returns the code in lower case
- * @throws DomainError unprocessable for a code that ISO 4217 does not have, or that has no minor units there, such as
- *   gold
+ * @throws DomainError unprocessable for a code that ISO 4217 does not have or gives no minor units, such as gold
  */
 export function parseBillingCurrency(code: string, field = 'currency'): string {
   const currency = code.toLowerCase()

@@ -18,20 +18,20 @@ import type { PriceTerms } from './price.ts'
 export interface ChargeRequest {
   /** In the unit of what is measured; negative usage is billed as 0. */
   quantity: Ratio
-  /** True for counted usage, which is never prorated; false for an agreed quantity, which is charged for time. */
+  /** True for counted usage, which is never prorated; false for an agreed quantity, which is prorated by time. */
   isMeasured: boolean
   /** The piece's share of the period. */
   share: Share
   /** 0 to 100. */
   discountPercent: Ratio
-  /** Whether the line begins with this piece: a one-time charge is due then. */
+  /** Whether the line begins with this piece. Only then is a one-time charge due. */
   startsHere: boolean
   /** Minor units of the price's currency. */
   minorUnits: number
 }
 
 export interface Charge {
-  /** The part of the quantity that was priced: above what is included, and never negative. */
+  /** The priced part of the quantity: what exceeds the included quantity; never negative. */
   billableQuantity: Ratio
   /** Before discount, share and bounds; only for graduated and volume prices. */
   tiers?: TierCost[]
@@ -54,7 +54,7 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
   const { exactAmount, bound } = withinBounds(terms, x, request.share)
-  // Why no spread: it took a large part of the time of rating.
+  // Why no spread syntax: it took a large part of the time of rating.
   const charge: Charge = { billableQuantity, exactAmount, amount: roundHalfUp(exactAmount, minorUnits) }
   if (cost.tiers !== undefined) charge.tiers = cost.tiers
   if (bound !== undefined) charge.bound = bound
@@ -67,7 +67,7 @@ export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model ==
 const lessDiscount = (x: Ratio, percent: Ratio): Ratio =>
   isZeroRatio(percent) ? x : percentOf(x, subtractRatios(HUNDRED, percent))
 
-/** The minimum is applied last: a commitment holds after any discount. */
+/** The minimum is compared with the amount after the discount: a discount never lowers a commitment. */
 function withinBounds(
   terms: PriceTerms<Ratio>,
   x: Ratio,

@@ -3,13 +3,13 @@ import { boundary, periodIndex } from './periods.ts'
 import { pieceOf } from './pieces.ts'
 
 /**
- * A grant that a credit line gives; instants in Unix seconds. The line and `periodStartAt` are its key, so it is
- * given only once.
+ * A grant that a credit line gives. Times are Unix seconds. The line and `periodStartAt` are the key of the grant, so
+ * it is given only once.
  */
 export interface DueCredit {
   /** The start of the whole period, which may begin before the contract. */
   periodStartAt: number
-  /** Where that period ends and the next begins: the line gives again then, if it is in force. */
+  /** The end of the period. If the line is still in force then, it gives its next grant. */
   periodEndAt: number
   /** Decimal text; the full amount, also for a part of a period. */
   amount: string
@@ -21,13 +21,13 @@ export interface DueCredit {
 interface DueOptions {
   /** Only grants of periods that end after this second. */
   endingAfter?: number
-  /** Only so many, the oldest. */
+  /** At most this many grants, the oldest. */
   atMost?: number
 }
 
 /**
- * The grants that a credit line was due to give until now, that second included, oldest first. A cancellation takes
- * none back.
+ * The grants that a credit line had to give up to and including the second `now`, oldest first. A cancellation takes
+ * back none of them.
  */
 export function creditsDue(
   contract: ContractTimes,
@@ -36,7 +36,7 @@ export function creditsDue(
   { endingAfter = 0, atMost = Infinity }: DueOptions = {},
 ): DueCredit[] {
   const due: DueCredit[] = []
-  // A piece begins where the latest of the period, the line and the contract begins.
+  // A piece begins at the latest of three starts: of the period, of the line and of the contract.
   const firstSecond = Math.max(line.startsAt, contract.startsAt, endingAfter)
   for (let k = periodIndex(contract, firstSecond); boundary(contract, k) <= now && due.length < atMost; k++) {
     const period = { startAt: boundary(contract, k), endAt: boundary(contract, k + 1) }

@@ -4,10 +4,13 @@ import { periodAt } from './periods.ts'
 
 export type ContractStatus = 'scheduled' | 'active' | 'canceled' | 'ended'
 
-/** When a contract is asked to end; `cancelAt` in Unix seconds. */
+/** When a contract is to end; `cancelAt` is in Unix seconds. */
 export type CancelRequest = { mode: 'immediate' } | { mode: 'period_end' } | { mode: 'at'; cancelAt: number }
 
-/** The status of a contract at an instant, in Unix seconds. It is derived, so it can be asked for any instant. */
+/**
+ * The status of a contract at an instant, in Unix seconds. It is computed from the contract's times, so any instant can
+ * be given.
+ */
 export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, now: number): ContractStatus {
   if (cancelAt !== null && cancelAt <= now && cancelAt <= (endsAt ?? Infinity)) return 'canceled'
   if (endsAt !== null && endsAt <= now) return 'ended'
@@ -15,9 +18,9 @@ export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, no
 }
 
 /**
- * A contract as it was known at an instant, in Unix seconds, as far as its present state shows it. A cancellation
- * never takes effect in the past. So only one kind of later cancellation matters: one that was requested and took
- * effect in that very second.
+ * A contract as it was known at an instant, in Unix seconds, as far as its present state shows it. A cancellation never
+ * takes effect in the past. So only one kind of later cancellation matters: one that was requested and took effect in
+ * the second `knownAt`.
  */
 export function contractKnownAt<
   C extends Pick<ContractTimes, 'cancelAt'> & { cancellation: { requestedAt: number } | null },
@@ -31,8 +34,9 @@ export function contractKnownAt<
  * When a contract ends if it is canceled now.
  *
  * @param now in whole Unix seconds
- * @returns Unix seconds, never before now; for a canceled contract the time of the first cancellation, which stays
- * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
+ * @returns Unix seconds: now or later; for a contract that is already canceled, the time at which it was canceled
+ * @throws DomainError conflict when the contract has ended, unprocessable when the requested time lies before now or
+ *   after the contract's end
  */
 export function cancellationOf(contract: ContractTimes, request: CancelRequest, now: number): number {
   const status = contractStatus(contract, now)
@@ -58,8 +62,8 @@ export function cancellationOf(contract: ContractTimes, request: CancelRequest, 
  * Checks that lines may be ended and added at an instant.
  *
  * @param effectiveAt, now in whole Unix seconds
- * @throws DomainError conflict when the contract is over; unprocessable before now, before its start, or from its end
- *   on
+ * @throws DomainError conflict when the contract is over; unprocessable when `effectiveAt` lies before now, before the
+ *   contract's start, or not before its end
  */
 export function requireChangeable(contract: ContractTimes, effectiveAt: number, now: number): void {
   requireNotOver(contract, now)
@@ -74,7 +78,7 @@ export function requireChangeable(contract: ContractTimes, effectiveAt: number, 
  * Checks that a contract is running or will run: otherwise its cancellation cannot be taken back, nor its lines
  * changed.
  *
- * @throws DomainError conflict when it is over
+ * @throws DomainError conflict when the contract is over
  */
 export function requireNotOver(contract: ContractTimes, now: number): void {
   const status = contractStatus(contract, now)

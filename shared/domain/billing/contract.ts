@@ -9,19 +9,20 @@ export interface ContractTimes extends Schedule {
   cancelAt: number | null
 }
 
-/** An entry of a timeline, which a change adds or ends; in Unix seconds, half-open. */
+/** An entry of a timeline. Changes add entries and end entries. Times are Unix seconds; the end is exclusive. */
 export interface Entry {
   id: string
   startsAt: number
-  /** null: open. Equal to the start: it was withdrawn, and is never in force. */
+  /** null: open. Equal to the start: the entry was withdrawn and is never in force. */
   endsAt: number | null
 }
 
-/** The price that this contract uses wherever the card prices a product. */
+/** A price of the contract that replaces the card's price of a product. */
 export interface PriceOverride {
   productId: string
   /**
-   * For one value of the rate's property; null for the rest. Undefined: for all values that no other override names.
+   * The value of the rate's property that this price is for; null: all values that the rate does not list. Undefined:
+   * all values that no other override names.
    */
   value?: string | null
   priceId: string
@@ -45,7 +46,7 @@ export interface PriceLine extends Entry {
   discountPercent: string
 }
 
-/** The least that a period's lines add up to. */
+/** The least amount that the lines of a period cost together. */
 interface MinimumLine extends Entry {
   kind: 'minimum'
   /** Decimal text, for a whole period. */

@@ -76,7 +76,7 @@ function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): 
 function volume(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
   if (isZeroRatio(quantity)) return []
   const tier = tiers.find(({ upTo }) => upTo === null || compareRatios(quantity, upTo) <= 0)
-  if (tier === undefined) throw new RangeError('the last tier of a price has no end')
+  if (tier === undefined) throw new RangeError('the last tier of a price must have no end')
   return [tierCost(tier, per, quantity)]
 }
 

@@ -73,8 +73,8 @@ const isInForce = (grant: CreditGrant, before: number): boolean =>
 const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, RATIO_ZERO) > 0
 
 /**
- * The credit that expires soonest is spent first; then the one that was given first. Grants that are not yet stored
- * come last.
+ * The credit that expires soonest is spent first; of credits that expire together, the credit that took effect first.
+ * After both, grants that are not yet stored come last.
  */
 function bySpending(a: CreditGrant, b: CreditGrant): number {
   const [aEnd, bEnd] = [a.expiresAt ?? Infinity, b.expiresAt ?? Infinity]

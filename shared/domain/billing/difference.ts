@@ -4,9 +4,9 @@ import { groupOf, type Rateable } from './matches.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
 import { compareCodePoints, type InvoiceLine } from './rate-usage.ts'
 
-/** A number before and now. */
+/** A number in the earlier invoice and in the current invoice. */
 export interface NumberDifference {
-  /** null: it did not exist, which counts as 0. */
+  /** null: the earlier invoice does not have the number, which counts as 0. */
   then: Ratio | null
   now: Ratio | null
   /** `now` minus `then`. */
@@ -22,7 +22,7 @@ export interface LineKey {
   startAt: number
 }
 
-/** A line of either invoice or both. */
+/** A line that one of the invoices has, or both. */
 export interface LineDifference extends LineKey {
   quantity: NumberDifference
   amount: NumberDifference
@@ -57,7 +57,7 @@ export function differenceOf(
   }
 }
 
-/** The lines that count an event: one for each rate that matches it, in each piece that contains it. */
+/** The lines that count an event: one for each rate that matches the event, in each piece that contains its time. */
 export function linesReachedBy(
   { pieces, asOf }: Pick<InvoicePlan, 'pieces' | 'asOf'>,
   event: Rateable & { occurredAt: number },
@@ -106,7 +106,7 @@ const keyOf = ({ lineId, rate, value, startAt }: InvoiceLine): LineKey => ({
 const byKey = (lines: readonly InvoiceLine[]): Map<string, InvoiceLine> =>
   new Map(lines.map((line) => [JSON.stringify(keyOf(line)), line]))
 
-/** In the order of an invoice: the rest comes last. */
+/** In the order of an invoice: null, which stands for all other values, comes last. */
 function byValue(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return compareCodePoints(a, b)

@@ -31,28 +31,28 @@ import {
 
 /** The data that was read for a plan. */
 export interface InvoiceReadings {
-  /** The usage in the plan's ranges, by the piece's number; a piece that is absent has none. */
+  /** The usage in the plan's ranges, by the index of the piece; a piece without an entry has no usage. */
   usage: ReadonlyMap<number, readonly UsageRow[]>
   /**
-   * All usage in the contract's currency since the beginning, before the plan's `creditBefore`. Ignored where
-   * currencyUsageBefore is 0.
+   * All usage in the contract's currency that occurred before the plan's `creditBefore`. It has no effect where
+   * currencyUsageBefore gives 0.
    */
   currencyUsage: Ratio
   /**
-   * The account's grants in the contract's currency that are in force at the plan's `creditBefore`. Others may be
-   * among them.
+   * The account's grants in the contract's currency that are in force at the plan's `creditBefore`. Other grants in the
+   * list are ignored.
    */
   grants: readonly CreditGrant[]
   /**
-   * The newest stored grant of each of the plan's credit lines, also if it was voided since. All earlier ones are
-   * stored, too.
+   * The newest stored grant of each of the plan's credit lines, even if it was voided later. All earlier grants of the
+   * line are stored, too.
    */
   creditsWritten: NewestCredits
-  /** Every event accepted before this is counted; in Unix seconds. */
+  /** In Unix seconds. Every event that was accepted before this time is counted. */
   usageAsOf: number
 }
 
-/** The invoice of a contract's period. Instants in Unix seconds; amounts in the contract's currency. */
+/** The invoice of a contract's period. Times are in Unix seconds, amounts in the contract's currency. */
 export interface Invoice extends Credit {
   contractId: string
   accountId: string
@@ -75,17 +75,17 @@ export interface Invoice extends Credit {
 }
 
 /**
- * By credit line: the start of the whole period of its newest stored grant. The grants of all periods before are
- * stored, too.
+ * For each credit line, the start of the whole period that its newest stored grant is for. The grants of all earlier
+ * periods are stored, too.
  */
 export type NewestCredits = ReadonlyMap<string, number>
 
 /**
- * Rates a period: the one function behind previews, their list and simulations.
+ * Rates a period: the one function behind previews and their list.
  *
  * @param now in Unix seconds; used only for the status
- * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked
- *   when the contract was written
+ * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked when
+ *   the contract was written
  */
 export function invoiceOf(
   plan: InvoicePlan,
@@ -158,7 +158,8 @@ const minimumOf = ({ line, share }: Piece): Ratio =>
 type GrantReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * Usage in the contract's currency must be read up to this second: 0 where there is no credit that it could use up.
+ * The second before which usage in the contract's currency must be read: 0 when there is no credit that such usage
+ * could use up.
  */
 export const currencyUsageBefore = (plan: InvoicePlan, readings: GrantReadings): number =>
   hasCredit(grantsOf(plan, readings), plan.creditBefore) ? plan.creditBefore : 0
@@ -169,9 +170,9 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
 ]
 
 /**
- * Grants that are due, but neither stored nor over, as they will be stored: an answer does not depend on when that
- * happens. Skips all periods whose grant is stored or has expired, so the time does not grow with the age of the
- * contract.
+ * Grants that are due but not stored yet, without expired grants, in the form in which they will be stored. So an
+ * answer does not depend on when they are stored. Periods whose grant is stored or has expired are skipped, so that the
+ * work does not grow with the age of the contract.
  */
 const creditsToCome = (
   { contract, creditLines, creditBefore }: InvoicePlan,
@@ -195,7 +196,7 @@ const creditsToCome = (
     )
   })
 
-/** Adds up all pieces, by source. */
+/** Adds up the unrated usage of all pieces, by source. */
 function addUnrated(all: readonly Unrated[]): Unrated[] {
   const bySource = new Map<string, Unrated>()
   for (const one of all) {

@@ -7,16 +7,16 @@ import type { Rate } from './rate.ts'
 import { isToCome } from './stored-contract.ts'
 import { rangeOf } from './timeline-change.ts'
 
-/** What is archived cannot be used by new lines. */
+/** Something that new lines cannot use once it is archived. */
 interface Archivable {
   archivedAt: Date | null
 }
 
-/** What lines refer to, by id; what does not exist is absent. */
+/** What lines refer to, by id. An id that does not exist has no entry. */
 export interface LineReferences {
   prices: ReadonlyMap<string, Price & Archivable>
   rateCards: ReadonlyMap<string, { currency: string } & Archivable>
-  /** By card: all its rates since the beginning, each with the product of its prices. */
+  /** For each card, all rates that it ever had, each with the product of its prices. */
   rates: ReadonlyMap<string, readonly (Rate & { productId: string })[]>
   metricIds: ReadonlySet<string>
 }
@@ -31,8 +31,7 @@ export interface LineFault {
 /**
  * Why a new line cannot be added to a contract, or undefined when it can.
  *
- * @param currency the contract's
- * @param saysQuantity whether a quantity was given; otherwise it is 1
+ * @param saysQuantity whether the request states a quantity; if not, the quantity is 1
  */
 export function findLineFault(
   line: ContractLine,
@@ -137,8 +136,9 @@ function findReferenceFault(
 }
 
 /**
- * The first line of a kind that is in force at the same time as a line before it, or undefined. A contract has one
- * minimum and one card at a time, even while it is canceled, because a cancellation can be taken back.
+ * The first line of a kind whose time overlaps that of an earlier line of the list, or undefined. A contract has at
+ * most one minimum and one card at a time. Times after a cancellation count, too, because a cancellation can be taken
+ * back.
  *
  * @param lines of one contract
  */

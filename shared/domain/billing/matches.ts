@@ -2,7 +2,7 @@ import { type Properties, propertyText } from '../properties.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 
-/** The parts of usage by which rates distinguish it. */
+/** The parts of usage that decide which rates match. */
 export interface Rateable {
   source: UsageSource
   properties: Properties
@@ -14,7 +14,9 @@ export interface Rateable {
  */
 export const REST = null
 
-/** The text that a top-level property is compared by; undefined where it is absent or cannot be asked for. */
+/**
+ * The text by which a top-level property is compared; undefined when the property is absent or propertyText gives none.
+ */
 export const valueOf = (properties: Properties, name: string): string | undefined =>
   Object.hasOwn(properties, name) ? propertyText(properties[name]) : undefined
 

@@ -1,7 +1,7 @@
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 
-/** The values of properties by which rates split usage: for each source, property to values. */
+/** The values of properties by which rates split usage: for each source, and for each of its properties. */
 export type NamedValues = ReadonlyMap<UsageSource, ReadonlyMap<string, ReadonlySet<string>>>
 
 /** One property of a source, and some of its values. */
@@ -26,7 +26,7 @@ export function mergeNamed(all: readonly NamedValues[]): NamedValues {
   return first !== undefined && others.length === 0 ? first : collect(all.flatMap(propertiesIn))
 }
 
-/** The number of values, of all sources and properties. */
+/** The number of values of all sources and properties together. */
 export const countNamed = (named: NamedValues): number =>
   [...named.values()].flatMap((ofSource) => [...ofSource.values()]).reduce((sum, { size }) => sum + size, 0)
 

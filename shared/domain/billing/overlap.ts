@@ -20,8 +20,8 @@ export interface Overlap {
 }
 
 /**
- * Decides exactly whether an event could match two rates with one aggregation. A sum and a count of one event are two
- * facts, and both may be rated.
+ * Decides exactly whether one event could match two rates with the same aggregation. Rates with different aggregations
+ * never overlap, because both the sum and the count of an event may be rated.
  *
  * @returns such an event, or undefined when there can be none
  * @internal
@@ -34,7 +34,8 @@ export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
 }
 
 /**
- * The first two of a card's rates that overlap, or undefined. Ended rates count for the time they were in force.
+ * The first two of a card's rates that overlap, or undefined. Ended rates count for the time in which they were in
+ * force.
  *
  * @param newFrom the index of the first new rate; the rates before it are known not to overlap each other
  */
@@ -63,11 +64,11 @@ const meetingOf = (a: Rate, b: Rate): number | undefined =>
     : intersect(rangeOf(a), rangeOf(b))?.startAt
 
 /**
- * Returns a function that finds, for a rate, which of the others share a value with it in every property that both
- * filter by: a bit for each.
+ * Returns a function that finds, for a rate, which of `others` share a value with it in every property on which both
+ * have a condition. In its result, bit n stands for the n-th of `others`.
  *
  * Why not pair by pair: 200 rates with five filters of a hundred values each would need ten million look-ups, which
- * block the event loop.
+ * would block the event loop.
  */
 function scopeSharers(others: readonly Rate[]): (rate: Rate) => bigint {
   const all = (1n << BigInt(others.length)) - 1n
@@ -93,7 +94,10 @@ function scopeSharers(others: readonly Rate[]): (rate: Rate) => bigint {
   }
 }
 
-/** One value that both allow for each property that either filters by. Properties are independent of each other. */
+/**
+ * For each property of either scope, one value that both allow. Undefined when a property has no such value. Properties
+ * are independent of each other.
+ */
 function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefined {
   const chosen: [string, string][] = []
   for (const property of new Set([...a.keys(), ...b.keys()])) {
@@ -104,7 +108,7 @@ function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefine
   return Object.fromEntries(chosen)
 }
 
-/** @param a, b the values allowed; undefined: any value, and only one of the two can be undefined */
+/** @param a, b the allowed values; undefined: any value. At most one of the two is undefined */
 function commonValue(a?: ReadonlySet<string>, b?: ReadonlySet<string>): string | undefined {
   for (const value of a ?? b ?? []) if (b?.has(value) ?? true) return value
   return undefined

@@ -20,23 +20,25 @@ const LENGTH_S: Partial<Record<Cadence, number>> = { day: DAY_S, week: 7 * DAY_S
 const MONTHS: Partial<Record<Cadence, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
 
 /**
- * Where a period begins and the one before it ends.
+ * The second at which a period begins and the period before it ends.
  *
  * @param k the number of periods after the anchor; negative: before it
- * @returns Unix seconds. Months keep the anchor's time and day; in a shorter month the boundary is on its last day
+ * @returns Unix seconds. Boundaries keep the anchor's time and day of the month; in a month without that day, the
+ *   boundary is on the last day
  */
 export function boundary({ anchorAt, cadence }: Schedule, k: number): number {
   const length = LENGTH_S[cadence]
-  // Why always from the anchor: counted from the boundary before, the 31st would stay the 28th after a February.
+  // Why always from the anchor: if each boundary were counted from the one before, a 31st would stay the 28th after
+  // February.
   return length === undefined ? monthsAfter(anchorAt, k * monthsOf(cadence)) : anchorAt + k * length
 }
 
-/** The period that contains a second: the k with boundary(k) ≤ second < boundary(k + 1). */
+/** The index of the period that contains a second: the k with boundary(k) ≤ second < boundary(k + 1). */
 export function periodIndex(schedule: Schedule, second: number): number {
   const { anchorAt, cadence } = schedule
   const length = LENGTH_S[cadence]
   if (length !== undefined) return Math.floor((second - anchorAt) / length)
-  // The boundary of that month may be later in the month than the second.
+  // The boundary k may lie after `second`, later in the same month.
   const k = Math.floor((monthNumber(second) - monthNumber(anchorAt)) / monthsOf(cadence))
   return boundary(schedule, k) <= second ? k : k - 1
 }

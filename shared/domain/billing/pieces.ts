@@ -3,14 +3,15 @@ import { intersect, type TimeRange } from '../time-range.ts'
 import type { ContractTimes, Entry } from './contract.ts'
 import { rangeOf } from './timeline-change.ts'
 
-/** Which share of a period a piece is, as two whole numbers of seconds. */
+/** The share of a period that a piece covers: `seconds` out of `of` seconds, both whole numbers. */
 export interface Share {
   seconds: number
   of: number
 }
 
 /**
- * When a contract is in force: from its start to the earlier of its term and its cancellation; Infinity when open.
+ * When a contract is in force: from its start to its end or its cancellation, whichever is earlier; to Infinity when it
+ * has neither.
  */
 export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes, 'anchorAt' | 'cadence'>) =>
   ({ startAt: startsAt, endAt: Math.min(endsAt ?? Infinity, cancelAt ?? Infinity) }) satisfies TimeRange
@@ -18,7 +19,7 @@ export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes
 /**
  * The part of a period for which a line is rated.
  *
- * @param period whole, from boundary to boundary
+ * @param period the whole period, from boundary to boundary
  * @returns undefined when the line, or its contract, is not in force in the period
  */
 export function pieceOf(
@@ -31,7 +32,7 @@ export function pieceOf(
 }
 
 /**
- * Which share of a period a piece is.
+ * The share of a period that a piece covers.
  *
  * @param period the whole period, even if the contract covers only a part of it: a month's price is for a whole month
  */

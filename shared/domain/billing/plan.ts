@@ -7,7 +7,7 @@ import { contractRange, pieceOf, type Share, shareOf } from './pieces.ts'
 import { pricesOfRate, type Rate } from './rate.ts'
 import { byStart, isOpenAt } from './timeline-change.ts'
 
-/** A contract's line within a period. */
+/** The part of a period in which a contract's line is in force. */
 export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {
   line: L
   share: Share
@@ -17,27 +17,27 @@ export interface Piece<L extends ContractLine = ContractLine> extends TimeRange 
 
 /** The usage that must be read to rate a contract's period. */
 export interface UsageWanted {
-  /** All sources of the account in each of these ranges; `piece` is the index of the plan's piece. */
+  /** The ranges in which usage of all sources of the account is read; `piece` is an index of the plan's `pieces`. */
   ranges: readonly ({ piece: number } & TimeRange)[]
-  /** The values by which usage must be split; a source that is absent is not split. */
+  /** The values by which usage must be split. Usage of a source without an entry is not split. */
   named: NamedValues
 }
 
-/** What an invoice preview consists of, before anything is read. All instants in Unix seconds. */
+/** The plan of an invoice preview, made before usage, prices and credit are read. All times are in Unix seconds. */
 export interface InvoicePlan {
   contract: Contract
   /** From boundary to boundary. */
   fullPeriod: TimeRange
-  /** The part of it in which the contract is in force. */
+  /** The part of `fullPeriod` in which the contract is in force. */
   period: TimeRange
-  /** Counts usage that occurred before this. */
+  /** Only usage that occurred before this time counts. */
   asOf: number
   /** In the order of the invoice. */
   pieces: readonly Piece[]
   usage: UsageWanted
-  /** Credit counts as it was at this time: grants and usage in the contract's currency before it. */
+  /** Credit is computed as of this time, from earlier grants and earlier usage in the contract's currency. */
   creditBefore: number
-  /** The credit lines that may have grants due before that time which are not yet stored. */
+  /** The credit lines that may have to give grants before `creditBefore` that are not stored yet. */
   creditLines: readonly CreditLine[]
 }
 
@@ -50,8 +50,8 @@ interface PlanRequest {
 /**
  * Plans what must be read and rated for a period of a contract.
  *
- * @param rateCards by the id of each card that a line follows: all its rates since the beginning
- * @throws DomainError unprocessable when the second lies outside the contract
+ * @param rateCards for each card that a line follows, by its id: all rates that the card ever had
+ * @throws DomainError unprocessable when `at` lies outside the contract
  * @throws Error when a card is missing: a bug of the caller
  */
 export function planInvoice(
@@ -83,8 +83,8 @@ export function planInvoice(
 }
 
 /**
- * The default second: now, or the contract's first second if it has not begun, or its last if it is over. All in Unix
- * seconds.
+ * The default for `at`: now, or the contract's first second if it has not begun, or its last second if it is over. All
+ * are in Unix seconds.
  */
 export function defaultSecond(contract: Contract, now: number): number {
   const { startAt, endAt } = contractRange(contract)
@@ -102,7 +102,7 @@ export const pricesOf = ({ pieces }: InvoicePlan): string[] => [
   ),
 ]
 
-/** A card's rates at a second, in the order of the invoice. */
+/** The rates of a card that are in force at a second, in the order of the invoice. */
 export const ratesInForce = (rates: readonly Rate[], second: number): Rate[] =>
   rates.filter((rate) => isOpenAt(rate, second)).toSorted(byStart)
 
@@ -115,7 +115,7 @@ function piecesOf(
   for (const line of contract.lines.toSorted(byStart)) {
     const range = pieceOf(line, contract, fullPeriod)
     if (range === undefined) continue
-    // A piece is rated by what is in force in its first second: a price that changes later splits no line.
+    // A piece is rated by the rates in force in its first second. A later change of the card does not split the line.
     const rates = line.kind === 'card' ? ratesInForce(ratesOf(line, rateCards), range.startAt) : []
     pieces.push({ line, ...range, share: shareOf(range, fullPeriod), rates })
   }
@@ -128,7 +128,7 @@ function ratesOf(line: CardLine, rateCards: ReadonlyMap<string, readonly Rate[]>
   return rates
 }
 
-/** The ranges of card lines, also for a card without rates: usage that no rate matches is reported. */
+/** The ranges of card lines, also of cards without rates, because usage that no rate matches is reported. */
 const rangesOf = (pieces: readonly Piece[], asOf: number): UsageWanted['ranges'] =>
   pieces.flatMap((piece, index) => {
     const range = intersect(piece, { startAt: -Infinity, endAt: asOf })

@@ -41,10 +41,10 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
 
 /**
  * Says in one clause why a rate cannot be on a card, or undefined when it can. findOverlap checks whether it overlaps
- * another.
+ * another rate.
  *
  * @param prices with all prices that the rate names
- * @param currency the card's
+ * @param currency the card's currency
  * @throws Error when a price of the rate is missing
  */
 export function findRateFault(rate: Rate, prices: Prices, currency: string): string | undefined {
@@ -70,7 +70,7 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
 /**
  * Why a price cannot be applied to a rate's usage, as the end of a sentence.
  *
- * @param currency of the price
+ * @param currency the currency of the price
  */
 export function findUseFault(
   rate: Pick<Rate, 'source' | 'groupBy' | 'filters'>,

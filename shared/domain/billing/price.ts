@@ -1,8 +1,8 @@
 import { parseRatio, type Ratio } from '../../amount/ratio.ts'
 
-/** One step of a tiered price. Its `upTo` belongs to it and not to the next one. */
+/** One step of a tiered price. A quantity equal to its `upTo` lies in it, not in the next tier. */
 export interface Tier<N = string> {
-  /** null: everything above the tier before; only in the last tier. */
+  /** null: everything above the previous tier; only in the last tier. */
   upTo: N | null
   unitAmount: N
   /** Due in full as soon as any of the quantity is in the tier. */
@@ -21,7 +21,10 @@ interface Bounds<N> {
 interface FlatTerms<N> {
   model: 'flat'
   amount: N
-  /** True: due in each period, by its share. False: due once, in full, where its line starts. */
+  /**
+   * True: charged in each period, in proportion to the piece's share. False: charged once, in full, where its line
+   * starts.
+   */
   recurring: boolean
 }
 
@@ -34,7 +37,7 @@ interface PerUnitTerms<N> extends Bounds<N> {
 
 interface TieredTerms<N> extends Bounds<N> {
   model: 'graduated' | 'volume'
-  /** Rising in `upTo`. */
+  /** Sorted by `upTo`, ascending. */
   tiers: readonly Tier<N>[]
   per: N
 }
@@ -51,8 +54,8 @@ interface PercentageTerms<N> extends Bounds<N> {
 }
 
 /**
- * A function from a quantity to an amount. When stored and answered its numbers are decimal text; for computing they
- * are ratios, see readTerms.
+ * A function from a quantity to an amount. In the database and in answers its numbers are decimal text; for computing
+ * they are ratios, see readTerms.
  */
 export type PriceTerms<N = string> =
   FlatTerms<N> | PerUnitTerms<N> | TieredTerms<N> | PackageTerms<N> | PercentageTerms<N>
@@ -69,7 +72,7 @@ export interface Price {
 /** Prices by id. */
 export type Prices = ReadonlyMap<string, Price>
 
-/** @throws Error when it is missing: a bug of the caller */
+/** @throws Error when the price is missing: a bug of the caller */
 export function priceIn(prices: Prices, id: string): Price {
   const price = prices.get(id)
   if (price === undefined) throw new Error(`price ${id} was not read`)
@@ -79,7 +82,7 @@ export function priceIn(prices: Prices, id: string): Price {
 const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
 
 /**
- * The terms with numbers to compute with. The result is cached as long as the terms exist: a card is read once for
+ * Parses the numbers of terms to ratios. The result is cached as long as the terms exist, because one card is used for
  * many accounts.
  */
 export function readTerms(terms: PriceTerms): PriceTerms<Ratio> {

@@ -1,6 +1,6 @@
 import type { Rate } from './rate.ts'
 
-/** A stored timeline of rates; the rates are stored separately. */
+/** A stored rate card: a timeline of rates, which are stored separately. */
 export interface RateCard {
   id: string
   name: string

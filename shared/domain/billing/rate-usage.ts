@@ -19,18 +19,18 @@ import { findUseFault } from './price-rules.ts'
 import type { Rate } from './rate.ts'
 
 /**
- * Usage as it was read: of one source, split by the named values of its events. `properties` has only named values:
- * an event with any other value counts as one without the property.
+ * Usage that was read, of one source, split by the named values of its events. `properties` has only named values: an
+ * event with any other value counts as an event without the property.
  */
 export interface UsageRow extends Rateable {
   usage: MeasuredUsage
 }
 
-/** What a price is looked up by. */
+/** A price, and the rate and the value that it is for. */
 interface Priced {
   /** null: a price of the contract itself. */
   rate: Rate | null
-  /** The value of the rate's group_by; null: the rest, or all. */
+  /** The value of the rate's group_by property; null: all other values, or all usage. */
   value: string | null
   price: Price
 }
@@ -38,12 +38,14 @@ interface Priced {
 /** What one price charges for one piece. */
 export interface InvoiceLine extends Charge, Priced {
   lineId: string
-  /** In Unix seconds, half-open. */
+  /** In Unix seconds; the end is exclusive. */
   startAt: number
   endAt: number
-  /** Counted usage, also below zero, an average with 18 places; or the agreed quantity; 1 for a fixed charge. */
+  /**
+   * Measured usage, which may be negative, an average with 18 places; or the agreed quantity; or 1 for a fixed charge.
+   */
   quantity: Ratio
-  /** null where nothing was counted. */
+  /** null for a line that measures no usage. */
   eventCount: bigint | null
   /** Decimal text. */
   discountPercent: string
@@ -55,7 +57,7 @@ export type Warning =
   | { code: 'negative_quantity'; lineId: string; rateId: string; value: string | null }
   | { code: 'override_unused'; lineId: string; override: PriceOverride }
 
-/** Usage within card lines that no rate matches. */
+/** Usage in the time of card lines that no rate matches. */
 export interface Unrated {
   source: UsageSource
   eventCount: bigint
@@ -73,7 +75,9 @@ interface CardCharges {
   warnings: Warning[]
 }
 
-/** What a line of the contract charges for a stated quantity; empty when a one-time price was due before. */
+/**
+ * What a line of the contract charges for a stated quantity; empty when the price was due once, in an earlier piece.
+ */
 export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
   const { line } = piece
   const price = priceIn(prices, line.priceId)
@@ -113,7 +117,7 @@ export function rateCardLine(
 }
 
 /**
- * What a card line charges: each rate separately, each event once per aggregation.
+ * What a card line charges. Each rate is charged separately; an event is charged at most once per aggregation.
  *
  * @param rowsBySource usage of the account within the piece
  */
@@ -159,14 +163,14 @@ export function chargeCardLine(
   return { lines, warnings }
 }
 
-/** All values that a rate has prices for, in the order of the invoice: by code point, the rest last. */
+/** All values that a rate has prices for, in the order of the invoice: by code point, REST last. */
 function pricedValues({ prices, priceId }: Rate): { value: string | null; priceId: string }[] {
   if (prices.length === 0) return priceId === null ? [] : [{ value: REST, priceId }]
   const listed = prices.toSorted((a, b) => compareCodePoints(a.value, b.value))
   return priceId === null ? listed : [...listed, { value: REST, priceId }]
 }
 
-/** UTF-8 keeps the order of code points; JavaScript's own comparison does not, above U+FFFF. */
+/** Compares by code point, as UTF-8 does. JavaScript's own comparison has another order for characters above U+FFFF. */
 export const compareCodePoints = (a: string, b: string): number =>
   Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -182,8 +186,9 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
 }
 
 /**
- * The contract's own price if it has one for the product: for this value, otherwise for all values. A price that does
- * not fit the rate is ignored: the card may price a product both by its usage and as a fixed charge, now or later.
+ * The contract's own price of the product: the price for this value, otherwise the price for all values, otherwise the
+ * card's price. An override that does not fit the rate is ignored, because the card may price a product both by its
+ * usage and as a fixed charge.
  */
 function agreedPrice(
   { priceOverrides }: CardLine,
@@ -205,9 +210,9 @@ function agreedPrice(
 }
 
 /**
- * The usage of each source that no rate matches. Where a source has rates with several aggregations, this is what the
- * aggregation with the fewest unmatched events leaves: a sum and a count of the same events leave no gaps in each
- * other. Of two that leave equally many, the first by name.
+ * The usage of each source that no rate matches. Rates with different aggregations may each match all events, so each
+ * aggregation is looked at separately. The result is the usage that the aggregation with the fewest unmatched events
+ * does not match; of two aggregations with equally many, the first by name.
  */
 function unratedOf(
   rates: readonly Rate[],
@@ -239,12 +244,12 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
     'sum',
   )
 
-/** Whether its line begins with this piece. */
+/** Whether the line of a piece begins with this piece. */
 const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === startAt
 
 /**
- * @param counted in the form that is shown @returns undefined where a one-time price was due in an earlier piece of
- *   its line
+ * @param counted the values that the invoice shows
+ * @returns undefined when a one-time price was due in an earlier piece of its line
  */
 function invoiceLine(
   { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,

@@ -8,7 +8,7 @@ export interface Filter {
   values: readonly string[]
 }
 
-/** Which usage is measured how, and which price applies to it. Never edited; a change of its card ends it. */
+/** Which usage is measured, how, and at which price. A rate is never edited, only ended by a change of its card. */
 export interface Rate extends Entry {
   /** null: a fixed charge, without usage. */
   source: UsageSource | null
@@ -16,13 +16,16 @@ export interface Rate extends Entry {
   filters: readonly Filter[]
   /** The property whose values have prices of their own. */
   groupBy: string | null
-  /** By value; empty without `groupBy`. */
+  /** A price for each listed value; empty without `groupBy`. */
   prices: readonly { value: string; priceId: string }[]
-  /** Without `groupBy` the price of all usage, with it the price of the rest; null: the rest is not rated. */
+  /**
+   * Without `groupBy`, the price of all usage; with `groupBy`, the price of all other values, or null if they are not
+   * rated.
+   */
   priceId: string | null
 }
 
-/** The ids of all prices of a rate; one may be there more than once. */
+/** The ids of all prices of a rate; an id may occur more than once. */
 export const pricesOfRate = ({ prices, priceId }: Rate): string[] => [
   ...prices.map((price) => price.priceId),
   ...(priceId === null ? [] : [priceId]),

@@ -8,8 +8,8 @@ import type { Rate } from './rate.ts'
 export type Scope = ReadonlyMap<string, ReadonlySet<string>>
 
 /**
- * If a rate has a price for the rest, its group_by is no condition: it matches every value, and events without the
- * property.
+ * The conditions of a rate. If the rate has a price for all other values, its group_by is no condition: the rate
+ * matches every value, and events without the property.
  */
 export function scopeOf(rate: Rate): Scope {
   const scope = new Map<string, ReadonlySet<string>>()
@@ -28,7 +28,7 @@ export function scopeOf(rate: Rate): Scope {
 
 /**
  * A digest of a rate's conditions on properties. Rates with equal conditions have the same digest, whatever the order
- * or number of their filters and values. With one source and aggregation they match the same events.
+ * or number of their filters and values. If they also have the same source, they match the same events.
  *
  * @returns a SHA-256 in hexadecimal digits
  */

@@ -19,7 +19,7 @@ export interface SimulatedPeriod extends TimeRange {
   rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>
 }
 
-/** What an account would pay under each; without contract minimums and credit. */
+/** What an account would pay under each of two ways of rating, without contract minimums and credit. */
 export interface SimulatedAccount {
   accountId: string
   baseline: Ratio
@@ -57,8 +57,8 @@ const LARGEST_MAX = 20
 /**
  * The periods in which a range of time is rated, one after the other.
  *
- * @param cadence the length of the periods, from the start of the range on; the last one ends with the range. Without
- *   it there is one period
+ * @param cadence the length of the periods; without it there is one period. The first period begins and the last period
+ *   ends with the range
  */
 export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence | undefined): TimeRange[] {
   if (cadence === undefined) return [{ startAt, endAt }]
@@ -72,8 +72,8 @@ export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence
 }
 
 /**
- * The lines of one way of rating, period by period. Every period counts as a whole period, whatever its line and
- * contract are.
+ * The lines of one way of rating, period by period. Every period counts as a whole period, whatever the times of the
+ * line are.
  *
  * @param card undefined: nothing is charged
  */
@@ -129,7 +129,7 @@ export function simulationTotals(accounts: readonly SimulatedAccount[]): Simulat
   }
 }
 
-/** By nearest rank: always the difference of an account. 0 without accounts. */
+/** A quantile by nearest rank: it is always the difference of some account. 0 without accounts. */
 function quantile(rising: readonly SimulatedAccount[], percent: number): Ratio {
   const rank = Math.max(1, Math.ceil((rising.length * percent) / 100))
   return rising[rank - 1]?.difference ?? RATIO_ZERO

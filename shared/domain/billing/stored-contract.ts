@@ -1,11 +1,11 @@
 import type { Contract, ContractLine, Entry } from './contract.ts'
 import type { CancelRequest } from './contract-status.ts'
 
-/** What was stated when a contract was canceled; the contract's `cancelAt` says when it takes effect. */
+/** What was stated when a contract was canceled. The contract's `cancelAt` says when the cancellation takes effect. */
 export interface Cancellation {
   mode: CancelRequest['mode']
   reason: string | null
-  /** In Unix seconds of the namespace. */
+  /** In Unix seconds, by the clock of the namespace. */
   requestedAt: number
 }
 
@@ -14,7 +14,7 @@ export interface ContractRecord extends Omit<Contract, 'lines'> {
   name: string | null
   description: string | null
   externalId: string | null
-  /** null: none was requested, or it was taken back. */
+  /** null: no cancellation was requested, or it was taken back. */
   cancellation: Cancellation | null
   createdAt: Date
   updatedAt: Date
@@ -37,9 +37,9 @@ export interface StoredContract extends ContractRecord {
   lines: readonly StoredLine[]
 }
 
-/** The most lines of a contract that are not ended at a time. */
+/** The most lines that a contract may have at one time, not counting lines that have ended. */
 export const OPEN_LINES_MAX = 200
 
-/** Whether a line is or will be in force at or after a second; a withdrawn line never is. */
+/** Whether a line is in force at a second or at any time after it; a withdrawn line never is. */
 export const isToCome = ({ startsAt, endsAt }: Omit<Entry, 'id'>, second: number): boolean =>
   endsAt === null || endsAt > Math.max(second, startsAt)

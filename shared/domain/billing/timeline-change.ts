@@ -6,16 +6,17 @@ import type { Entry } from './contract.ts'
 export interface TimelineChange<E extends Entry> {
   /** In Unix seconds. */
   effectiveAt: number
-  /** Ids of entries that are in force then. */
+  /** Ids of the entries to end. They must be in force at `effectiveAt`. */
   end: readonly string[]
-  /** Entries that start then or later. */
+  /** New entries, which must start at `effectiveAt` or later. */
   add: readonly E[]
 }
 
 /**
  * The timeline after a change. Entries are never edited: what was in force before the change stays the same.
  *
- * @throws DomainError unprocessable for an entry to end that is not in force then, or one to add that starts before
+ * @throws DomainError unprocessable when an entry to end is not in force at `effectiveAt`, or an entry to add starts
+ *   before it
  */
 export function applyChange<E extends Entry>(
   entries: readonly E[],
@@ -31,7 +32,7 @@ export function applyChange<E extends Entry>(
   return [...kept, ...add]
 }
 
-/** When an entry is in force; Infinity when open. */
+/** The range in which an entry is in force; it ends at Infinity when the entry is open. */
 export const rangeOf = ({ startsAt, endsAt }: Omit<Entry, 'id'>): TimeRange => ({
   startAt: startsAt,
   endAt: endsAt ?? Infinity,
