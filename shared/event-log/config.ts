@@ -4,13 +4,13 @@ import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 
 /**
- * The most reports that may wait, and their bytes; more are answered with 503. They are in memory while the log is
- * out of reach.
+ * The most reports that may wait, and the most bytes they may have. Further reports are answered with 503. Waiting
+ * reports are in memory while the log is out of reach.
  */
 const APPENDS_WAITING_MAX = 5_000
 const APPENDS_WAITING_BYTES_MAX = 128_000_000
 
-/** A segment is dropped as a whole, so at most one is kept longer than its time. */
+/** When a new segment begins. Segments are dropped only as a whole, so these limits bound how much is kept too long. */
 const SEGMENT_BYTES_MAX = 1_000_000_000
 const SEGMENT_AGE_MAX_MS = 3_600_000
 
@@ -38,8 +38,8 @@ export function readEventLogConfig(read: EnvReader) {
     appendsWaitingMax: APPENDS_WAITING_MAX,
     appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
     /**
-     * How long a silent loader keeps its partitions: several renewals, so that a pause for garbage collection costs
-     * no loader its partitions.
+     * How long a silent loader keeps its partitions. The time covers several renewals, so that no loader loses its
+     * partitions by a pause for garbage collection.
      */
     leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
@@ -50,7 +50,7 @@ export function readEventLogConfig(read: EnvReader) {
     segmentAgeMaxMs: SEGMENT_AGE_MAX_MS,
     retentionMs: hours * 3_600_000,
     housekeepingMs: 10_000,
-    /** Where the log is on Kafka; undefined where it is a table in PostgreSQL. */
+    /** The settings of Kafka; undefined when the log is a table in PostgreSQL. */
     kafka: readKafkaConfig(read),
     changeFrom: read.optional('EVENT_LOG_CHANGE_FROM', {
       about:
@@ -61,14 +61,15 @@ export function readEventLogConfig(read: EnvReader) {
 
 export type EventLogConfig = ReturnType<typeof readEventLogConfig>
 
-/** For the answer of a statement that ended in time. */
+/** How long the answer may take after a statement has ended in time. */
 const ANSWER_MS = 5_000
 
 /**
- * After this time an unconfirmed append is in the log, or never will be. It is the sum of three waits: the caller's
- * deadline, the wait for a connection, and the time limit of a statement, or of a group of records on Kafka.
+ * After this time an unconfirmed append is in the log, or never will be. It is the sum of four times: the caller's
+ * deadline, the wait for a connection, the time limit of a statement (or of a group of records on Kafka), and the wait
+ * for the answer.
  *
- * @param statementTimeoutMs PostgreSQL's limit
+ * @param statementTimeoutMs the time limit of a statement in PostgreSQL
  */
 export const appendSettlesMs = (
   { appendDeadlineMs, kafka }: Pick<EventLogConfig, 'appendDeadlineMs' | 'kafka'>,

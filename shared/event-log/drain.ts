@@ -3,8 +3,9 @@ import { type EventLog, LOADER_GROUP } from './event-log.ts'
 import { readTogether } from './read-together.ts'
 
 /**
- * Waits until all usage that was accepted before the call is visible in ClickHouse. @returns false when that takes
- * too long
+ * Waits until all usage that was accepted before the call is visible in ClickHouse.
+ *
+ * @returns false when that takes longer than timeoutMs
  */
 export type Drain = (timeoutMs: number) => Promise<boolean>
 
@@ -17,7 +18,8 @@ const LOOK_LAST_MS = 250
  * later.
  */
 export function drainOf(log: Pick<EventLog, 'lag'>): Drain {
-  // Clients may often ask for events that nobody reported, and reports use the same connections.
+  // Reads are shared, because clients may often ask for events that nobody reported, and reports use the same
+  // connections.
   const readLag = readTogether(() => log.lag(LOADER_GROUP))
   return async (timeoutMs) => {
     const deadline = performance.now() + timeoutMs

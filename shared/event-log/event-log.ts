@@ -47,15 +47,14 @@ export interface PartitionLag {
 export interface EventLog extends Closeable {
   readonly partitions: number
 
-  /** The log's name in leases and dead letters: no two logs have the same. */
+  /** The log's name in leases and dead letters: no two logs have the same id. */
   readonly id: string
 
   /**
-   * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their
-   * order.
+   * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.
    *
-   * @throws DomainError overloaded when nothing was sent; unavailable when the log did not confirm in time. Then it
-   *   is not known whether the log has the records: the caller's client sends the same request again.
+   * @throws DomainError overloaded when nothing was sent; unavailable when the log did not confirm in time. In the
+   *   second case it is not known whether the log has the records, so the caller's client sends the same request again.
    */
   append(records: readonly NewRecord[]): Promise<void>
 
@@ -68,8 +67,9 @@ export interface EventLog extends Closeable {
   lowestUnread(group: string): Promise<Micros | undefined>
 
   /**
-   * For each partition, the first offset still kept that was appended, or accepted, at or after an instant. A record
-   * may be accepted later than it was appended where a clock was ahead; the log considers that as far as it can.
+   * For each partition, the offset of the first record that is still kept and was appended or accepted at or after an
+   * instant. The time of acceptance may be later than that of appending if a clock was ahead. The log considers this as
+   * far as it can.
    */
   positionsAt(at: Micros): Promise<Position[]>
 
@@ -90,8 +90,9 @@ export interface EventLog extends Closeable {
 
 export interface PollLimits {
   /**
-   * Stops taking records once they hold this many bytes, over all partitions and as they were appended, even if the
-   * log stores them smaller. So at least one record is always taken, and at most one beyond the limit.
+   * Stops taking records once the taken records of all partitions have this many bytes. Sizes are counted as they were
+   * appended, even if the log stores records smaller. So at least one record is always taken, and at most one record
+   * goes beyond the limit.
    */
   bytesMax: number
   /** How long to wait for the first record. */
@@ -99,14 +100,14 @@ export interface PollLimits {
 }
 
 /**
- * A member of a consumer group. Delivery is at least once: records that were not committed are delivered again, here
- * or elsewhere. But a member that still holds the partition does not get them again: it must keep the records it got
- * until they are committed.
+ * A member of a consumer group. Delivery is at least once: records that were not committed are delivered again, to this
+ * member or another. But as long as a member holds the partition, it does not get them again. So it must keep the
+ * records that it got until they are committed.
  */
 export interface LogConsumer extends Closeable {
   /**
-   * The next records of the partitions this member holds; empty when none arrived within waitMs. A poll that throws
-   * has taken nothing: the next one continues after the last record that was returned.
+   * The next records of the partitions this member holds; empty when none arrived within waitMs. A poll that throws has
+   * taken nothing: the next poll continues after the last record that was returned.
    */
   poll(limits: PollLimits): Promise<LogRecord[]>
 

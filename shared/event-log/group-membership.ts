@@ -17,8 +17,8 @@ export interface GroupMembershipOptions {
   /** Inserts the rows of `event_log_offsets` that the group does not have yet. */
   ensureOffsets: (db: Queryable) => Promise<void>
   /**
-   * Where the group continues in newly taken partitions: at the rows' own offsets, unless the log keeps offsets
-   * itself.
+   * Where the group continues in newly taken partitions: at the offsets of `event_log_offsets`, unless the log stores
+   * offsets itself.
    */
   findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
 }
@@ -29,7 +29,10 @@ export interface AssignedPartition {
   next: number
   /** The next offset that the group would read without this member. */
   committed: number
-  /** No longer assigned to this member: given back as soon as the records it got from it are committed. */
+  /**
+   * True when the partition must go to another member. It is given back as soon as all records that this member got
+   * from it are committed.
+   */
   leaving: boolean
 }
 
@@ -149,7 +152,7 @@ export class GroupMembership {
     const taken = rows
       .filter(({ partition }) => !this.assigned.has(partition))
       .map((row) => ({ partition: row.partition, offset: Number(row.next_offset) }))
-    // Only now: the previous owner may commit until the partition is taken.
+    // The starts are read only now, because the previous owner may commit until the partition is taken.
     const starts = taken.length === 0 ? [] : await this.options.findStarts(taken)
     for (const { partition, offset } of starts)
       this.assigned.set(partition, { next: offset, committed: offset, leaving: false })

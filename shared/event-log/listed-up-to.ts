@@ -2,17 +2,20 @@ import type { Micros } from '../time/microsecond-clock.ts'
 import { type EventLog, LOADER_GROUP } from './event-log.ts'
 
 export interface ListedUpToOptions {
-  /** No event that is not in the log yet was or will be accepted before this. */
+  /** Gives a time. Events that are not in the log yet were or will be accepted at that time or later. */
   lowestUnderWay: () => Micros | Promise<Micros>
   eventLog: Pick<EventLog, 'lowestUnread'>
 }
 
-/** An answer is used again for this long: it stays true, and followers together then cost one read of the log. */
+/**
+ * An answer is used again for this long. It stays true, and any number of followers then costs only one read of the
+ * log.
+ */
 const SAME_MS = 100
 
 /**
- * Returns a function for the time up to which the list of events is complete: no event accepted before it is still to
- * come.
+ * Returns a function for the time up to which the list of events is complete: no event that was accepted before that
+ * time can still arrive.
  *
  * It first reads what is on its way into the log, then what is in the log, because events move in that order.
  */

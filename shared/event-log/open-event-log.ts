@@ -15,7 +15,7 @@ import { openPostgresEventLog, readLag } from './postgres/postgres-event-log.ts'
 export interface OpenEventLogOptions {
   /** Connections for the log on PostgreSQL, or for its readers' leases; the caller closes it after the log. */
   pool: Pool
-  /** No other process uses the log: the leftovers of a crashed process in it are ended. */
+  /** No other process uses the log: memberships that a crashed process left in it are ended. */
   alone: boolean
   /** Whether this process drops records that were loaded and kept long enough: a process that loads does. */
   housekeeping: boolean
@@ -23,9 +23,9 @@ export interface OpenEventLogOptions {
 }
 
 /**
- * Opens the log of usage events that the settings name. Only this file opens a driver of it.
+ * Opens the log of usage events that the settings name. Only this file opens a driver of the log.
  *
- * @throws StartupError in one line when it is out of reach, or not the one in use
+ * @throws StartupError in one line when the log is out of reach, or is not the log in use
  */
 export async function openEventLog(config: EventLogConfig, options: OpenEventLogOptions): Promise<EventLog> {
   const log = await open(config, options, false)
@@ -38,15 +38,15 @@ export async function openEventLog(config: EventLogConfig, options: OpenEventLog
         : `the event log of this Tally is ${inForce.id}, and these settings name ${log.id}: set KAFKA_BROKERS and KAFKA_TOPIC_PREFIX as they were, or change the log as docs/event-log.md says`,
     )
   }
-  // Events that were accepted before are in another log.
+  // Events that were accepted before `inForce.since` are in another log.
   return { ...log, keptSince: async () => Math.max(inForce.since, await log.keptSince()) }
 }
 
 /**
- * Makes what the log needs before it can be opened, and puts it in use. It may be the first log, or replace one that
- * has nothing left to be loaded.
+ * Makes what the log needs before it can be opened, and puts the log in use. It may be the first log, or it replaces a
+ * log of which everything is loaded.
  *
- * @throws StartupError when it is not known whether something is left, and the settings do not allow it
+ * @throws StartupError when it is not known whether everything is loaded, and the settings do not allow the change
  */
 export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: Logger): Promise<void> {
   const { kafka, partitions, changeFrom } = config
@@ -72,8 +72,8 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
 }
 
 /**
- * Whether all records of a log on PostgreSQL are loaded. For a log in a Kafka that the settings do not name this is
- * not known.
+ * Whether all records of a log on PostgreSQL are loaded. False for a log in a Kafka that the settings do not name,
+ * because it is not known there.
  */
 async function isDrained(logId: string, pool: Pool): Promise<boolean> {
   if (logId !== USAGE_TOPIC) return false
@@ -113,11 +113,14 @@ async function open(
 const installationName = async (pool: Pool): Promise<string> =>
   hash('sha256', await installationSecret(pool, NAME_SECRET), 'hex').slice(0, NAME_DIGITS)
 
-/** The name of a row: under another name, an installation would not recognize its own topic. */
+/**
+ * The name of the secret's row. It must not change: under another name, an installation would not recognize its own
+ * topic.
+ */
 const NAME_SECRET = 'names this installation'
 const NAME_DIGITS = 16
 
-/** The topic with notices of dead letters, where there is a Kafka. */
+/** Opens the topic with notices of dead letters; undefined without Kafka. */
 export function openDeadLetters({ kafka }: EventLogConfig, log: Logger): DeadLetterTopic | undefined {
   if (kafka === undefined) return undefined
   const { access, requestTimeoutMs, topicPrefix } = kafka

@@ -9,12 +9,12 @@ import type { EventLog } from './event-log.ts'
 import { listedUpToOf } from './listed-up-to.ts'
 import { openEventLog } from './open-event-log.ts'
 
-/** How far the event log has come, for a process that neither appends to it nor loads from it. */
+/** The progress of the event log, for a process that neither appends to it nor loads from it. */
 export interface LogProgress {
   eventLog: Pick<EventLog, 'lag'>
   /** The connections that only the log uses. */
   logPool: Pool
-  /** No event accepted before this can still be stored. */
+  /** Gives a time: no event that was accepted before it can still be stored. */
   listedUpTo: () => Promise<Micros>
 }
 

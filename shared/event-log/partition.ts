@@ -1,5 +1,5 @@
 /**
- * The partition of an account's events: always the same one, so that they keep their order.
+ * The partition of an account's events: always the same partition, so that the events keep their order.
  *
  * @param accountId `account_` and 32 hexadecimal digits; they are random, so the first 8 of them are a fair hash
  */

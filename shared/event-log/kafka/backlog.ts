@@ -2,7 +2,10 @@ import type { Micros } from '../../time/microsecond-clock.ts'
 import type { PartitionLag } from '../event-log.ts'
 import type { PartitionReader } from './partition-reader.ts'
 
-/** So much of a partition is read to find its lowest acceptance; for the rest the time of appending is a bound. */
+/**
+ * At most this much of a partition is read to find its lowest time of acceptance. For the rest, the time of appending
+ * gives a bound.
+ */
 const BYTES_MAX = 16_000_000
 
 /** The size of one remembered range: as much as a fetch returns. */
@@ -19,8 +22,8 @@ interface OffsetRange {
 }
 
 /**
- * What a group has not read yet. It is asked again and again, but read only once: what was found is remembered until
- * the group has passed it.
+ * Looks through the records that a group has not read yet. This is done again and again, but each record is read only
+ * once: what was found is remembered until the group has passed the record.
  */
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>
@@ -33,7 +36,7 @@ export class Backlog {
     this.settleMs = settleMs
   }
 
-  /** The lowest acceptance in the backlog, or a lower bound; undefined when there is none. */
+  /** The lowest time of acceptance in the backlog, or a lower bound of it; undefined when the backlog is empty. */
   async findLowest(lags: readonly PartitionLag[]): Promise<Micros | undefined> {
     const lowest = await Promise.all(lags.map((lag) => this.lowestOf(lag)))
     const behind = lowest.filter((at) => at !== undefined)
@@ -55,7 +58,8 @@ export class Backlog {
       lowest = Math.min(lowest, range.lowest)
       bytes += range.bytes
       offset = range.next
-      // Later records were appended later, and accepted at most the duration of an append before that.
+      // Later records were appended later, and were accepted at most the duration of an append before they were
+      // appended.
       if (bytes >= BYTES_MAX && range.bytes > 0) {
         lowest = Math.min(lowest, (range.lastAppendedAtMs - this.settleMs) * 1_000)
         break
@@ -65,7 +69,7 @@ export class Backlog {
     return lowest === Infinity ? undefined : lowest
   }
 
-  /** @param upTo where the known ranges continue */
+  /** @param upTo the offset at which the next known range begins */
   private async read(partition: number, from: number, upTo: number): Promise<OffsetRange> {
     const { records, next } = await this.reader.fetchOne({ partition, offset: from })
     if (next <= from) throw new Error(`partition ${partition} ends before offset ${from}, which it had`)
@@ -80,7 +84,7 @@ export class Backlog {
   }
 }
 
-/** Joins short ranges: a log that grows slowly is read in many short ones. */
+/** Joins short ranges: a log that grows slowly is read in many short ranges. */
 function joined(ranges: readonly OffsetRange[]): OffsetRange[] {
   const longer: OffsetRange[] = []
   for (const range of ranges) {

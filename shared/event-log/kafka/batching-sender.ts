@@ -18,7 +18,7 @@ export interface BatchingSenderOptions {
   deadlineMs: number
   /** The longest time of one request to a broker. */
   requestTimeoutMs: number
-  /** How many callers may wait; above it appends are refused at once. */
+  /** How many callers may wait. Further appends are refused at once. */
   waitingMax: number
   /** How many bytes may wait. */
   waitingBytesMax: number
@@ -30,14 +30,14 @@ interface Parcel {
   messages: ProducedMessage[]
   bytes: number
   deadline: number
-  /** Whether a broker may have got it. */
+  /** Whether a broker may have got the records. */
   sent: boolean
-  /** The caller has its answer. */
+  /** Whether the caller has its answer. */
   done: boolean
   settle: (err?: unknown) => void
 }
 
-/** Kafka accepts 1,048,588 bytes in one batch by default; the head of a batch takes 61. */
+/** Kafka accepts 1,048,588 bytes in one batch by default; the header of a batch takes 61. */
 const BATCH_BYTES_MAX = 1_040_000
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_PARCELS_MAX = 2_000
@@ -48,11 +48,11 @@ const NO_LEADER_MS = 100
 const BACK_OFF_MS = { first: 50, longest: 1_000 }
 
 /**
- * Lets appends that arrive together share one request to each broker. There is no timer: a lone append is sent at
- * once, and what arrives while two groups are under way forms the next one.
+ * Lets appends that arrive together share one request to each broker. There is no timer: a lone append is sent at once,
+ * and appends that arrive while two groups are under way form the next group.
  *
- * A group that fails is sent again until its callers' deadline, always everything for a broker together. Records may
- * then be in the log twice, which the identity of usage events absorbs.
+ * A group that fails is sent again until its callers' deadline, always with all records for a broker together. Records
+ * may then be in the log twice, which the identity of usage events absorbs.
  */
 export class BatchingSender {
   private readonly options: BatchingSenderOptions
@@ -108,7 +108,7 @@ export class BatchingSender {
     if (first === undefined) return
     const unknown = faults.find((err) => !isOverloaded(err))
     if (unknown !== undefined) throw unknown
-    // Nothing of these was sent, but other partitions have their records.
+    // The records of these partitions were not sent, but records of other partitions are in the log.
     throw faults.length < outcomes.length ? tooLate('unavailable') : first
   }
 
@@ -151,7 +151,7 @@ export class BatchingSender {
           if (err === undefined) resolve()
           else if (err instanceof DomainError) reject(err)
           else
-            reject(new DomainError('unavailable', 'the event log did not take it, try again', { cause: err }))
+            reject(new DomainError('unavailable', 'the event log did not take the records, try again', { cause: err }))
         },
       }
       const timer = setTimeout(() => {
@@ -190,7 +190,7 @@ export class BatchingSender {
         group.length < GROUP_PARCELS_MAX &&
         bytes + parcel.bytes <= GROUP_BYTES_MAX &&
         inBatch <= BATCH_BYTES_MAX
-      // Within its partition nothing overtakes a parcel that did not fit; it goes first in the next group.
+      // No parcel of the same partition overtakes a parcel that did not fit. That parcel goes first in the next group.
       if (!full.has(parcel.partition) && (fits || !bytesOf.has(parcel.partition))) {
         group.push(parcel)
         bytes += parcel.bytes
@@ -263,7 +263,8 @@ export class BatchingSender {
   ): Promise<void> {
     const { topic, requestTimeoutMs } = this.options
     const broker = await cluster.findBroker({ nodeId: leader })
-    // Connecting may have taken long: callers that got `overloaded` in the meantime rely on it that nothing was sent.
+    // Connecting may have taken long. Callers that got `overloaded` in the meantime rely on it that their records are
+    // not sent.
     const sending = new Map(
       [...byPartition].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
     )

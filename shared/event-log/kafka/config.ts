@@ -21,7 +21,10 @@ export function readKafkaConfig(read: EnvReader) {
       about: 'put before the names of topics and of the consumer group, where several share a Kafka',
       default: '',
     }),
-    /** A broker that does not answer within this time counts as out of reach; shorter than a report's deadline. */
+    /**
+     * A broker that does not answer within this time counts as out of reach. The time is shorter than a report's
+     * deadline.
+     */
     requestTimeoutMs: read.tuning('KAFKA_REQUEST_TIMEOUT_MS', {
       default: 3_000,
       min: 500,

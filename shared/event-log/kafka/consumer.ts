@@ -66,8 +66,8 @@ export class KafkaConsumer implements LogConsumer {
       },
       findStarts: (taken) => this.findStarts(taken),
     })
-    // Kafka deletes offsets that are not committed for days, and a member that was taken for dead may have set one
-    // back.
+    // Offsets are committed again at intervals: Kafka deletes offsets that are not committed for days, and a member
+    // that was taken for dead may have set an offset back.
     this.reasserting = repeat(
       'group offsets',
       REASSERT_MS,
@@ -111,8 +111,9 @@ export class KafkaConsumer implements LogConsumer {
     const { assigned } = this.membership
     const forward = positions.filter(({ partition, offset }) => {
       const own = assigned.get(partition)
-      // If another member owns the partition by now, that owner commits, and reads these records again. No position
-      // beyond the records returned: then the log was made again since, and the position belongs to the old one.
+      // If another member owns the partition now, that member reads these records again and commits them. A position
+      // beyond the records that were returned is not committed either: the log was made again since, and the position
+      // belongs to the old log.
       return own !== undefined && offset > own.committed && offset <= own.next
     })
     await this.commitInOrder(forward)
@@ -146,7 +147,7 @@ export class KafkaConsumer implements LogConsumer {
     })
   }
 
-  /** Takes records in order from the buffers of the assigned partitions; none is returned twice. */
+  /** Takes records in order from the buffers of the assigned partitions; no record is returned twice. */
   private takeBuffered(bytesMax: number): LogRecord[] {
     const { assigned: all } = this.membership
     for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
@@ -175,8 +176,8 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   /**
-   * Asks each broker that leads partitions of this member without buffered records, unless a fetch from it is under
-   * way.
+   * Fetches from each broker that leads partitions of this member for which no records are buffered, unless a fetch
+   * from that broker is under way.
    */
   private async startFetches(): Promise<void> {
     const wanted = [...this.membership.assigned].filter(
@@ -208,14 +209,17 @@ export class KafkaConsumer implements LogConsumer {
 
   private keep({ from: { partition, offset }, records, next }: Fetched): void {
     const assigned = this.membership.assigned.get(partition)
-    // Lost, or lost and taken again, since it was asked for.
+    // The partition was lost, or lost and taken again, since the fetch began.
     if (assigned?.next !== offset || this.buffers.has(partition)) return
     if (records.length > 0) this.buffers.set(partition, records)
-    // Only markers of transactions, which are not records.
+    // The answer had only markers of transactions, which are not records.
     else if (next > offset) passOver(assigned, next)
   }
 
-  /** Handles a position that the log does not have: the log was emptied, or made again. Everything in it is read. */
+  /**
+   * Handles a position that the log does not have: the log was emptied, or made again. Everything that is in the log
+   * now is read.
+   */
   private async goOnWhereTheLogBegins(positions: readonly Position[]): Promise<void> {
     const bounds = await this.options.reader.listBounds(positions.map(({ partition }) => partition))
     for (const { partition, first, end } of bounds) {

@@ -14,7 +14,7 @@ interface DeadLetterNotice {
 }
 
 export interface DeadLetterTopic extends Closeable {
-  /** Sends consumers a notice of a dead letter; for a batch that is loaded again, perhaps twice. */
+  /** Sends consumers a notice of a dead letter. If a batch is loaded again, the notice may be sent twice. */
   publish(letter: DeadLetterNotice): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface DeadLetterTopicOptions {
   log: Logger
 }
 
-/** A header's value is bytes, and a reason may quote what a client sent. */
+/** The most characters of a reason in a header. A reason may quote what a client sent, so it may be long. */
 const REASON_MAX = 1_000
 
 /**
@@ -59,7 +59,8 @@ export function openDeadLetterTopic({
         })
       }, requestTimeoutMs)
       await produce.catch((err: unknown) => {
-        // With its headers a line may be too large for the topic; PostgreSQL has it, and loading must go on.
+        // With its headers a line may be too large for the topic. The dead letter is in PostgreSQL, and loading must go
+        // on.
         if (!isBrokerError(err) || err.type !== 'MESSAGE_TOO_LARGE') throw err
         log.error({ topic, partition: from, offset, line }, 'a dead letter is too large for its topic')
       })

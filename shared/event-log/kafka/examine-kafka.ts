@@ -9,7 +9,8 @@ import { withAdmin } from './topics.ts'
 export interface ExaminedTopic {
   topic: string
   /**
-   * The replicas of each partition, how many are in sync, and whether one leads; empty when there is no such topic.
+   * For each partition, the number of replicas, how many of them are in sync, and whether there is a leader; empty when
+   * there is no such topic.
    */
   partitions: { partition: number; hasLeader: boolean; replicas: number; inSync: number }[]
   /** Its effective settings, by Kafka's names. */
@@ -31,8 +32,8 @@ export interface RequestVersions {
 }
 
 /**
- * What kafkajs supports of each request that Tally makes, by Kafka's number of it: the newest version that both know
- * is used.
+ * The newest version that kafkajs supports of each request that Tally makes, by Kafka's number of the request. The
+ * newest version that both kafkajs and the broker know is used.
  */
 export const SPOKEN: ReadonlyMap<number, { name: string; maxVersion: number }> = new Map([
   [0, { name: 'Produce', maxVersion: 7 }],
@@ -46,10 +47,14 @@ export const SPOKEN: ReadonlyMap<number, { name: string; maxVersion: number }> =
   [21, { name: 'DeleteRecords', maxVersion: 1 }],
 ])
 
-/** Brokers accept this version of Fetch from 3.9 on. */
+/** Kafka's number of Fetch, and the version of Fetch that brokers accept from Kafka 3.9 on. */
 export const FETCH = { key: 1, from39: 17 }
 
-/** Reads the state of brokers and topics, and changes nothing. @throws Error when Kafka cannot be reached */
+/**
+ * Reads the state of brokers and topics, and changes nothing.
+ *
+ * @throws Error when Kafka cannot be reached
+ */
 export const examineKafka = (access: KafkaAccess, names: readonly string[]): Promise<ExaminedKafka> =>
   withAdmin(access, async (admin) => {
     const { brokers } = await admin.describeCluster()
@@ -84,7 +89,8 @@ async function examineTopic(admin: Admin, topic: string): Promise<ExaminedTopic>
 }
 
 /**
- * Reads it from one broker, as all are expected to be alike. Undefined without the right to read a broker's settings.
+ * Reads the setting from one broker, because all brokers are expected to have the same. Undefined without the right to
+ * read a broker's settings.
  */
 async function readAutoCreate(admin: Admin, broker: number): Promise<boolean | undefined> {
   try {

@@ -2,7 +2,7 @@ import type { CommittedOffset } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
 import type { KafkaConnection } from './kafka-connection.ts'
 
-/** The first group of a Kafka waits until the topic of all offsets is made. */
+/** The first consumer group of a Kafka has to wait until Kafka has made its topic of offsets. */
 const COORDINATOR_WITHIN_MS = 10_000
 
 /**
@@ -11,8 +11,8 @@ const COORDINATOR_WITHIN_MS = 10_000
 const NOT_A_MEMBER = { groupGenerationId: -1, memberId: '' }
 
 /**
- * The offsets of a consumer group, stored in Kafka, so that its own tools show the group's lag and can move it. Its
- * members are stored in PostgreSQL: see GroupMembership.
+ * The offsets of a consumer group, stored in Kafka, so that Kafka's own tools can show the group's lag and change its
+ * offsets. The members of the group are stored in PostgreSQL: see GroupMembership.
  */
 export class GroupOffsets {
   private readonly connection: KafkaConnection
@@ -30,7 +30,7 @@ export class GroupOffsets {
     this.owner = owner
   }
 
-  /** @returns by partition; those without a commit are left out */
+  /** @returns the offsets by partition; partitions without a commit are left out */
   async fetch(partitions: readonly number[]): Promise<Map<number, number>> {
     return new Map((await this.list(partitions)).map(({ partition, offset }) => [partition, Number(offset)]))
   }

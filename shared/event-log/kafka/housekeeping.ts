@@ -62,7 +62,7 @@ export async function tidyTopic({
       positions.map(({ offset }) => offset),
       retentionMs / CHECKPOINTS_PER_RETENTION,
     ])
-    // Never beyond the group's present position: it may have been set back, to load again.
+    // Nothing is deleted beyond the present position of the groups: it may have been set back to load records again.
     const expired = rows
       .map((row) => ({
         partition: row.partition,

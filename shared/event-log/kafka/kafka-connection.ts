@@ -44,9 +44,9 @@ const KEEP_ALIVE_MS = 60_000
 /**
  * Connections to the brokers of a cluster, opened again after any failure.
  *
- * It uses kafkajs's layer of requests, not its producer and consumer. Those mix up the answers of brokers for several
- * partitions when they retry, and read on for a while in partitions that already belong to another member. See
- * docs/decisions/0005-kafka-below-the-producer.md.
+ * It uses kafkajs's layer of requests, not its producer and consumer. The producer mixes up the answers of brokers for
+ * several partitions when it retries, and the consumer reads on for a while in partitions that already belong to
+ * another member. See docs/decisions/0005-kafka-below-the-producer.md.
  */
 export class KafkaConnection implements Closeable {
   readonly name = 'Kafka connection'
@@ -63,11 +63,11 @@ export class KafkaConnection implements Closeable {
   }
 
   /**
-   * Does some work with the cluster, connected and with fresh enough metadata of the topic. When it fails without an
-   * answer from a broker, the connections are dropped: other work that waits for them fails too, and the next call
-   * opens new ones.
+   * Does some work with the cluster, connected and with fresh enough metadata of the topic. When the work fails without
+   * an answer from a broker, the connections are dropped: other work that waits for them fails too, and the next call
+   * opens new connections.
    *
-   * @param deadlineMs fails when the work is not done by then
+   * @param deadlineMs after this time, work that is not done fails
    */
   async use<T>(
     work: (cluster: Cluster) => Promise<T>,
@@ -99,7 +99,7 @@ export class KafkaConnection implements Closeable {
     }
   }
 
-  /** The known leaders of partitions are outdated: they are requested again, but not too often. */
+  /** Notes that the known leaders of partitions are outdated. They are requested again, but not too often. */
   refreshSoon(): void {
     if (this.current === undefined || performance.now() - this.refreshedAt < REFRESH_EVERY_MS) return
     this.refreshedAt = performance.now()
@@ -140,7 +140,7 @@ export class KafkaConnection implements Closeable {
         socket.setKeepAlive(true, KEEP_ALIVE_MS)
         socket.setNoDelay(true)
         sockets.add(socket)
-        // kafkajs continues to connect for a while.
+        // After the connection was dropped, kafkajs continues to connect for a while.
         if (isDropped()) socket.destroy(new Error('the connection was dropped'))
         socket.once('close', () => sockets.delete(socket))
         return socket
@@ -155,7 +155,7 @@ export class KafkaConnection implements Closeable {
       enforceRequestTimeout: true,
       metadataMaxAge: METADATA_AGE_MAX_MS,
       allowAutoTopicCreation: false,
-      // Once for each broker of the list; the caller decides about further attempts.
+      // One attempt for each broker of the list; the caller decides about further attempts.
       retry: { retries: brokers.length, initialRetryTime: 20, maxRetryTime: 200 },
     })
     const connected = cluster
@@ -164,7 +164,7 @@ export class KafkaConnection implements Closeable {
       .then(() => cluster)
     const opened: Connected = { cluster: connected, sockets, stale: false, dropped: false }
     isDropped = () => opened.dropped
-    // Callers that wait for it get the error; the next caller opens new connections.
+    // Callers that wait for this connection get the error; the next caller opens new connections.
     connected.catch((err: unknown) => {
       this.drop(opened, err)
     })
@@ -174,16 +174,16 @@ export class KafkaConnection implements Closeable {
   private drop(dropped: Connected, why: unknown): void {
     dropped.dropped = true
     if (this.current === dropped) this.current = undefined
-    // With an error: kafkajs then fails the requests under way, which it does not do after a mere close.
+    // Sockets are destroyed with an error, because only then does kafkajs fail the requests under way.
     for (const socket of dropped.sockets)
       socket.destroy(why instanceof Error ? why : new Error('the connection was dropped'))
   }
 }
 
-/** Kafka's number for it. */
+/** The id that Kafka gives for a leader when there is none. */
 export const NO_LEADER = -1
 
-/** The partitions that a broker leads, by its id; those without a leader under NO_LEADER. */
+/** The partitions that each broker leads, by the broker's id. Partitions without a leader are under NO_LEADER. */
 export function partitionsByLeader(
   cluster: Cluster,
   topic: string,
@@ -234,8 +234,8 @@ const PASSING = new Set([5, 9, 72])
 let forgives = false
 
 /**
- * When one partition of a topic has no leader for a moment, kafkajs discards everything that a broker says of the
- * topic: then nothing could be written to the other partitions either.
+ * When one partition of a topic has no leader for a moment, kafkajs discards everything that a broker says about the
+ * topic. Then nothing could be written to the other partitions either.
  */
 function forgiveLeaderlessPartitions(): void {
   if (forgives) return

@@ -29,7 +29,7 @@ export interface KafkaEventLogOptions {
   pool: Pool
   /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
   alone: boolean
-  /** An append that is not durable by then fails. */
+  /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
   /** How many appends may wait for Kafka. */
   appendsWaitingMax: number
@@ -45,7 +45,7 @@ export interface KafkaEventLogOptions {
   groups: readonly string[]
   /** How long records are kept after all groups have read them. */
   retentionMs: number
-  /** How often the topic is tidied; 0 leaves it to another process. */
+  /** How often the topic is tidied; 0: another process does it. */
   housekeepingMs: number
 }
 
@@ -80,7 +80,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     backlogs.set(group, backlog)
     return backlog
   }
-  // Listed for each call: there may be more partitions by now.
+  // Partitions are listed for each call, because some may have been added.
   const all = () => reader.listPartitions()
   for (const group of options.groups)
     await requireOwn(options, reader, offsetsOf(group), await all()).catch(async (err: unknown) => {
@@ -124,7 +124,10 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   }
 }
 
-/** Why the cluster's id: another Kafka at the same address begins at offset 0, and none of its records are loaded. */
+/**
+ * Why the log's id contains the cluster's id: another Kafka at the same address begins at offset 0, and none of its
+ * records are loaded.
+ */
 async function findTopic(
   reader: PartitionReader,
   topic: string,

@@ -8,13 +8,15 @@ import { type AppendedRecord, recordFromMessage } from './record-message.ts'
 export interface Fetched {
   from: Position
   records: AppendedRecord[]
-  /** The offset after the last one that was read. */
+  /** The offset after the last offset that was read. */
   next: number
   /** The offset after the last record that every replica has. */
   end: number
 }
 
-/** For one partition in one answer; if its first batch is larger, Kafka returns that batch all the same. */
+/**
+ * The most bytes of one partition in one answer. If its first batch is larger, Kafka returns that batch all the same.
+ */
 const PARTITION_BYTES_MAX = 2_000_000
 const ANSWER_BYTES_MAX = 8_000_000
 /** A new partition, or one whose broker has just stopped, has no leader for a moment. */
@@ -71,7 +73,10 @@ export class PartitionReader {
     })
   }
 
-  /** Fetches from one position: nothing at the end, and from the first kept offset when the position is before it. */
+  /**
+   * Fetches from one position; at the end there is nothing. If the position is before the first kept offset, it fetches
+   * from that offset.
+   */
   async fetchOne(from: Position): Promise<Fetched> {
     const [bounds] = await this.listBounds([from.partition])
     const { first = 0, end = 0 } = bounds ?? {}
@@ -99,7 +104,10 @@ export class PartitionReader {
       .sort((a, b) => a.partition - b.partition)
   }
 
-  /** For each partition the first offset that was appended at or after an instant, undefined when there is none. */
+  /**
+   * For each partition, the offset of the first record that was appended at or after an instant; undefined when there
+   * is none.
+   */
   async listOffsetsAt(partitions: readonly number[], atMs: number): Promise<Map<number, number | undefined>> {
     const asked = partitions.map((partition) => ({ partition }))
     const found = offsetsOf(
@@ -165,7 +173,7 @@ export class PartitionReader {
         const records = messages
           .filter((message) => !message.isControlRecord)
           .map((message) => recordFromMessage(partition, message))
-          // A broker answers with whole batches: the first may begin before the position.
+          // A broker answers with whole batches. The first batch may begin before the position.
           .filter(({ offset }) => offset >= from.offset)
         const last = messages.at(-1)
         const next = last === undefined ? from.offset : Math.max(from.offset, Number(last.offset) + 1)

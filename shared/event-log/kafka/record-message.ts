@@ -12,7 +12,7 @@ export interface AppendedRecord extends LogRecord {
   appendedAtMs: number
 }
 
-/** Without a key: a record holds events of several accounts, and Tally chooses its partition. */
+/** The message has no key: a record holds events of several accounts, and Tally chooses its partition. */
 export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMessage => ({
   key: null,
   value,
@@ -20,8 +20,7 @@ export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMes
 })
 
 /**
- * Accepts any record in the topic: for a record that is not the gateway's, the time of acceptance is that of
- * appending.
+ * Reads any record of the topic. A record that does not come from the gateway counts as accepted when it was appended.
  */
 export function recordFromMessage(partition: number, message: FetchedMessage): AppendedRecord {
   const appendedAtMs = Number(message.timestamp)

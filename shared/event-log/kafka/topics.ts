@@ -19,7 +19,7 @@ const LEADERS_WITHIN_MS = 30_000
 const LOOK_AGAIN_MS = 100
 
 /**
- * Makes topics that are missing, and adds partitions to those that have too few. Nothing else of an existing topic is
+ * Makes topics that are missing, and adds partitions to topics that have too few. Nothing else of an existing topic is
  * changed, and no partition is ever removed.
  *
  * @throws StartupError when Kafka cannot be reached or refuses

@@ -1,4 +1,7 @@
-/** Wakes the consumers of this process when it appends; consumers in other processes poll every few milliseconds. */
+/**
+ * Wakes the consumers of this process when the process appends; consumers in other processes poll every few
+ * milliseconds.
+ */
 export class AppendSignal {
   private readonly waiters = new Set<() => void>()
 

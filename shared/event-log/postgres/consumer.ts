@@ -16,7 +16,7 @@ export interface ConsumerOptions {
   waitForAppend: (waitMs: number) => Promise<void>
 }
 
-/** How often it polls for records of other processes. */
+/** How often a consumer polls for records of other processes. */
 const POLL_MS = 50
 
 // A new group starts at the oldest record that is still kept.

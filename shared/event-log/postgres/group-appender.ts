@@ -12,7 +12,7 @@ export interface GroupAppenderOptions {
   log: Logger
   /** A caller gets an answer after this time at the latest. */
   deadlineMs: number
-  /** How many callers may wait; above it appends are refused at once. */
+  /** How many callers may wait. Further appends are refused at once. */
   waitingMax: number
   /** How many bytes may wait. */
   waitingBytesMax: number
@@ -36,16 +36,16 @@ interface Waiting {
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_CALLERS_MAX = 2_000
 /**
- * How many groups are under way at once. Why two: while one waits for the disk, the next is already on its way to the
- * database; more would only wait for each other's partitions.
+ * How many groups are under way at once. Why two: while one group waits for the disk, the next is already on its way to
+ * the database. More groups would only wait for each other's partitions.
  */
 const GROUPS_AT_ONCE = 2
 
 const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6, $7)'
 
 /**
- * Lets appends that arrive together share one commit. There is no timer: a lone append is sent at once, and what
- * arrives while a group is under way forms the next one.
+ * Lets appends that arrive together share one commit. There is no timer: a lone append is sent at once, and appends
+ * that arrive while two groups are under way form the next group.
  */
 export class GroupAppender {
   private readonly options: GroupAppenderOptions
@@ -68,7 +68,7 @@ export class GroupAppender {
       return Promise.reject(new DomainError('overloaded', 'the event log is overloaded, try again'))
     const deadline = performance.now() + deadlineMs
     const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
-    // Before encoding, which takes a while: a burst of callers must not all find the place free.
+    // Counted before encoding, which takes a while: otherwise all callers of a burst would find a free place.
     this.places++
     this.bytes += bytes
     // Why not awaited here: a suspended function would keep the original values in memory.

@@ -37,7 +37,7 @@ const LIST_EXPIRED = `
   WHERE topic = $1 AND consumed_at < clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
- * Manages the segments of a topic: opens a new one when the current one is large or old, and drops those that every
+ * Manages the segments of a topic: opens a new one when the current one is large or old, and drops segments that every
  * group has read and that were kept long enough for the audit. Several processes may do it at once.
  */
 export function keepHouse(options: HousekeepingOptions): Closeable {

@@ -15,7 +15,7 @@ export interface PostgresEventLogOptions {
   /** The least number of the topic's partitions; it may already have more. */
   partitions: number
   log: Logger
-  /** An append that is not durable by then fails. */
+  /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
   /** How many appends may wait for the database. */
   appendsWaitingMax: number
@@ -27,7 +27,7 @@ export interface PostgresEventLogOptions {
   segmentAgeMaxMs: number
   /** How long a segment is kept after every group has read it. */
   retentionMs: number
-  /** How often segments are tidied; 0 leaves that to another process. */
+  /** How often segments are tidied; 0: another process does it. */
   housekeepingMs: number
   /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
   alone: boolean
@@ -159,7 +159,7 @@ async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<P
 
 /**
  * Whether a segment that was closed before an instant holds records that were accepted after it, because clocks were
- * ahead. Acceptances never go back, so its last record decides.
+ * ahead. Within a partition times of acceptance never decrease, so the last record decides.
  */
 async function hasAcceptedSince(pool: Pool, id: string, partition: number, at: Micros): Promise<boolean> {
   const { rows } = await pool.query<{ accepted_at: string }>(

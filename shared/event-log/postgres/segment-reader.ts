@@ -72,7 +72,8 @@ export class SegmentReader {
   }
 
   /**
-   * Records of one partition from an offset on: at least one, unless it is at the end or a segment just ended.
+   * Records of one partition from an offset on: at least one, unless the offset is at the end of the partition or of a
+   * segment.
    *
    * @param bytesMax as in PollLimits
    */
@@ -90,7 +91,7 @@ export class SegmentReader {
 
   private async readSegment(segmentId: number, from: Position, bytesMax: number): Promise<RecordRow[]> {
     // The running sum lets the first record through whatever its size. The table's name contains a number of Tally's
-    // own, not input. Why not pg's binary results: it first decodes every value as UTF-8, which breaks bytea.
+    // own, not input. Why not pg's binary results: pg first decodes every value as UTF-8, which breaks bytea.
     const { rows } = await this.db.query<RecordRow>({
       name: `event-log-read-${segmentId}`,
       text: `
