@@ -75,7 +75,7 @@ export function admit(
     }
     observers.get(operation)?.(res)
     try {
-      // Before the key is looked up: that depends on the clock, too.
+      // Before the key is looked up, because the look-up depends on the clock, too.
       if (isWrite(operation)) admitWrite()
     } catch (err) {
       refuse(err, req, res)
@@ -98,11 +98,11 @@ export function admit(
 /** The route under which requests of an operation are counted. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
-/** Whether it changes anything; for operations that need a key. */
+/** Whether an operation that needs a key changes anything. */
 const isWrite = ({ permissions }: Operation): boolean => permissions?.includes('read:all') === false
 
 /**
- * The continuations of a part of a path: parts with a fixed name, a parameter, and the operations of a path that ends
+ * The continuations of a part of a path: parts with a fixed name, a parameter, and the operation of a path that ends
  * here.
  */
 interface PathNode {
@@ -134,7 +134,7 @@ function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Op
   }
 }
 
-/** In the same way as Express: a path that begins with a fixed part may still match one with a parameter there. */
+/** Matches as Express does: when no path with a fixed part matches, a path with a parameter in its place may match. */
 function operationBelow(
   node: PathNode | undefined,
   parts: readonly string[],
@@ -145,16 +145,16 @@ function operationBelow(
   return operationBelow(node.parts.get(part), parts, index + 1) ?? operationBelow(node.any, parts, index + 1)
 }
 
-/** For one company, in this process. */
+/** The most open requests of one company in this process. */
 const UNDER_WAY_MAX = 1_000
 const underWay = new Shares({ max: Infinity, maxOfOne: UNDER_WAY_MAX })
-/** A smaller rest of an answer is in the system's buffers, for a client that reads slowly. */
+/** A rest of an answer that is smaller than this does not count as unread: the system's buffers take it. */
 const UNREAD_BYTES = 64 * 1_024
 
 /**
  * Checks that a company may have one more answer.
  *
- * @throws HttpError 503 when it leaves too much unread
+ * @throws HttpError 503 when the company leaves too much unread
  */
 export function requireAnswersRead(companyId: string): void {
   if (bytesInFlight.isFull(companyId))
@@ -168,8 +168,8 @@ export function requireAnswersRead(companyId: string): void {
 /**
  * Counts a request until its answer was read, and the unread bytes of the answer.
  *
- * @throws HttpError 429 when a company has too many open requests; 503 when it leaves too much unread; 400 when the
- *   client has gone, as the count would never end
+ * @throws HttpError 429 when a company has too many open requests; 503 when the company leaves too much unread; 400
+ *   when the client has gone, because the count would never end
  */
 export function countUnderWay(companyId: string, res: ServerResponse): void {
   if (res.closed) throw new HttpError(400, 'the request was cut short')

@@ -21,21 +21,19 @@ type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 /** Finds the caller that a key belongs to, if the key may be used now; without a promise when it is cached. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
-/**
- * How long an answer about a key may be cached, counted from the question: a revoked key works no longer than this.
- */
+/** How long the result of a look-up may be cached, counted from its start: a revoked key works no longer than this. */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
-/** Wrong keys have a cache of their own, so that they push out no right one. */
+/** The most wrong keys that are cached. They have a cache of their own, so that they do not push out right keys. */
 const WRONG_KEYS_MAX = 10_000
 
-/** How long an answer about a key may be cached, counted from the question. */
+/** How long the result of a look-up may be cached, counted from the start of the look-up. */
 const ttlMsOf = (caller: FoundCaller | undefined): number =>
   Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)
 
 /**
- * Caches the callers of keys for a few seconds, and no longer than the key is valid: then the database is asked,
- * whose clock decides. Several requests at once share one look-up of a key.
+ * Caches the callers of keys for a few seconds, and no longer than the key is valid. After that the key is looked up
+ * again: the database's clock decides. Several requests at once share one look-up of a key.
  *
  * @param purges reports which callers to remove from the cache
  */
@@ -81,7 +79,7 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
     if (cached !== undefined) return cached
     if (wrong.has(name)) return undefined
     const asked = underWay.get(name)
-    // A look-up that hangs may have been answered before the key was revoked.
+    // A look-up that hangs may have read the key before it was revoked.
     const isFresh = asked !== undefined && performance.now() - asked.startedAt < CALLER_TTL_MS / 2
     return isFresh ? asked.work : begin(name, digest)
   }
@@ -96,9 +94,10 @@ export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): Retu
 /**
  * Finds the caller of a request by its key, before anything of the body is read.
  *
- * @param wrongKeys limits the wrong keys of an address; above it the answers say when to try again
+ * @param wrongKeys limits the wrong keys of an address; above the limit the answers say when to try again
  * @param found the result of findCallerOf, where it was called already
- * @throws HttpError 401 for a wrong key, always, so that the user of a revoked key learns of it
+ * @throws HttpError 401 for a wrong key, even above the limit, so that the user of a revoked key learns that it is
+ *   wrong
  */
 export async function identify(
   req: IncomingMessage,
@@ -134,7 +133,11 @@ function requirePermission({ permissions }: Caller, sufficient: readonly Permiss
     throw new HttpError(403, `this key does not have the permission ${sufficient.join(' or ')}`)
 }
 
-/** A step of Express: finds the caller and checks the permissions. @param sufficient a key needs one of these */
+/**
+ * A step of Express: finds the caller and checks the permissions.
+ *
+ * @param sufficient a key needs one of these permissions
+ */
 export function authenticate(
   access: Parameters<typeof identify>[1],
   sufficient: readonly Permission[],

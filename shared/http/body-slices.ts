@@ -1,11 +1,11 @@
 import { bytesInFlight } from './bytes-in-flight.ts'
 import { HttpError } from './http-error.ts'
 
-/** A body of so many bytes takes about a millisecond of work. */
+/** A body of this many bytes takes about a millisecond of work. */
 const LARGE_BYTES = 16 * 1_024
-/** Each round of the event loop begins work on so many bytes of bodies. */
+/** The bytes of bodies on which each round of the event loop begins work. */
 const ROUND_BYTES = 128 * 1_024
-/** A request that goes through Express takes about as long as so many bytes of a body. */
+/** A request that goes through Express takes about as long as this many bytes of a body. */
 const REQUEST_BYTES = LARGE_BYTES / 4
 
 interface Waiting {
@@ -19,7 +19,7 @@ interface Waiting {
 const begun: Waiting[] = []
 /** Work not yet begun, by tenant, in order of arrival; no list is empty. Tenants take turns. */
 const fresh = new Map<string, Waiting[]>()
-/** Left in this round. */
+/** The bytes that are left in this round. */
 let bytesLeft = ROUND_BYTES
 let isScheduled = false
 
@@ -28,9 +28,8 @@ let isScheduled = false
  * Otherwise large bodies that arrive together would be handled one right after the other, and would block everything
  * else in the process. Small bodies do not wait.
  *
- * When its slice comes, a body may not be wanted any more: its client has gone, or got a timeout as answer. If it
- * were handled all the same, clients that give up and send again would keep a busy process busy with work that nobody
- * waits for.
+ * When its slice comes, a body may not be wanted any more: its client has gone, or got a timeout as answer. If such
+ * bodies were handled, clients that give up and send again would keep the process busy with work that nobody waits for.
  *
  * @param isWanted called when the slice comes; a body that is not wanted takes no slice
  * @param tenant the body's tenant; tenants take turns
@@ -42,8 +41,8 @@ export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant =
     : keptInFlight(bytes, tenant, () => queueFresh(bytes, isWanted, tenant))
 
 /**
- * Waits for each further slice of a body. It goes before all first slices, so that few bodies are parsed at a time,
- * however many wait.
+ * Waits for each further slice of a body. Such slices go before all first slices, so that few bodies are parsed at a
+ * time, however many wait.
  */
 export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
   bytes < LARGE_BYTES
@@ -59,8 +58,8 @@ export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
       )
 
 /**
- * Waits until a request may begin: each round begins a few dozen, and tenants take turns. Otherwise one tenant with
- * many busy connections would delay others in each of the rounds that a request takes.
+ * Waits until a request may begin: each round begins a few dozen requests, and tenants take turns. Otherwise one tenant
+ * with many busy connections would delay others in each of the rounds that a request takes.
  *
  * @returns undefined when it may begin at once
  * @throws HttpError 400 when it is not wanted any more
@@ -75,10 +74,10 @@ export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<v
 }
 
 /**
- * Waits until a large answer may be built. Requests that share a batch of reads get their data at the same moment,
- * and all of their answers at once would block the event loop: so a round builds one or two.
+ * Waits until a large answer may be built. Requests that share a batch of reads get their data at the same moment, and
+ * building all of their answers at once would block the event loop. So a round builds one or two.
  *
- * @param bytes the size of a body that takes as long
+ * @param bytes the size of a body that takes as long as the answer
  * @throws HttpError 400 when it is not wanted any more
  */
 export const awaitAnswer = (bytes: number, isWanted: () => boolean, tenant: string): Promise<void> =>
@@ -129,7 +128,7 @@ function runSlices(): void {
   schedule() // for those that wait, and to start the next round
 }
 
-/** Takes the first of the tenant whose turn it is, and moves the tenant to the end. */
+/** Takes the first work of the tenant whose turn it is, and moves the tenant to the end. */
 function shiftFresh(): Waiting | undefined {
   const [turn] = fresh
   if (turn === undefined) return undefined

@@ -13,8 +13,8 @@ const WHOLE_NUMBER = /^-?\d{1,15}$/
  *
  * Why before the validator: express-openapi-validator always coerces the text of a query, and Ajv's coercion accepts
  * whatever JavaScript reads as a number. `Infinity` and `1e999` then pass `maximum` and `minimum`
- * (https://github.com/ajv-validator/ajv/issues/2212), a blank becomes 0, and `0x1`, `1e1` and `5.0` are accepted,
- * too. It also accepts `name[]=1` for `name`.
+ * (https://github.com/ajv-validator/ajv/issues/2212), a blank becomes 0, and `0x1`, `1e1` and `5.0` are accepted, too.
+ * The validator also accepts `name[]=1` for `name`.
  */
 export function checkQuery(document: OpenApiDocument, operation: Operation): RequestHandler {
   const describe = faultDescriber(document, operation)

@@ -7,12 +7,12 @@ import { HttpError } from './http-error.ts'
 
 /**
  * Reads a stream to its end. Bytes are counted as they arrive, so that no body takes more memory than the limit, not
- * even a small one that inflates to a long one. On failure the stream is left paused, because the answer still needs
+ * even a small body that inflates to a large one. On failure the stream is left paused, because the answer still needs
  * the connection. A request that announces more than the limit is not read at all.
  *
  * @param tooLarge makes the error for more than bytesMax
- * @param tenant whose share of the memory it takes
- * @throws HttpError 503 when everything that is being read together, or for the tenant, is too much
+ * @param tenant the tenant whose share of the memory the body takes
+ * @throws HttpError 503 when all bodies in memory, or those of the tenant, take too much
  */
 export function collectBytes(
   stream: Readable,

@@ -1,6 +1,6 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** The longest time in which a request must arrive, and then again be answered. */
+/** The longest time in which a request must arrive. After that, it must be answered in the same time. */
 export const readRequestTimeoutMs = (read: EnvReader): number =>
   read.integer('REQUEST_TIMEOUT_MS', {
     about:

@@ -7,12 +7,12 @@ const REST_BYTES = 16 * 1_024 * 1_024
 
 /**
  * Ends an answer, also while the body of its request is still arriving. If the connection were closed at once, the
- * answer would be lost, because a client that still writes gets a reset. So the rest of the body is read and
- * discarded. A short rest leaves the connection open for the next request. In three cases the connection closes: a
- * long rest, a rest of unknown length, and a rest that the client holds back until it is asked for. The answer says
- * so, because otherwise the client would send its next request into a closing connection.
+ * answer would be lost, because a client that still writes gets a reset. So the rest of the body is read and discarded.
+ * A short rest leaves the connection open for the next request. In three cases the connection closes: a long rest, a
+ * rest of unknown length, and a rest that the client holds back until it is asked for. The answer then announces the
+ * close, because otherwise the client would send its next request into a closing connection.
  *
- * @param res its head is set and not yet sent
+ * @param res its status and headers are set and not yet sent
  */
 export function endAnswer(res: ServerResponse, text: string): void {
   const { req } = res
@@ -37,8 +37,8 @@ export const isUnread = (req: IncomingMessage): boolean =>
   (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
 /**
- * Ends an answer with `Connection: close`, of which everything but the end is written, once the rest of the request
- * is read. It waits only for a moment.
+ * Ends an answer with `Connection: close` once the rest of the request is read, or after a short time. Everything but
+ * the end of the answer is already written.
  *
  * @internal
  */

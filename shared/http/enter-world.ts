@@ -5,12 +5,16 @@ import type { TestWorlds, World } from '../postgres/test-worlds.ts'
 import { callerOf } from './authentication.ts'
 import { answerUnknown } from './request-deadline.ts'
 
-/** How a request uses the world of its company: `enter` keeps the world unchanged until the request is answered. */
+/**
+ * How a request uses the world (namespace and clock) of its company: `enter` keeps the world unchanged until the
+ * request is answered.
+ */
 export type WorldAccess = 'look' | 'enter'
 
 /**
  * Finds the current world of the caller's company, right before the handler. A test company may have got another
- * namespace since its key was looked up, and its clock may have been moved. Live companies never change.
+ * namespace since its key was looked up, and its clock may have been changed. The world of a live company never
+ * changes.
  */
 export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): RequestHandler {
   return async (_req, res, next) => {
@@ -27,8 +31,8 @@ export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): Reques
 }
 
 /**
- * Enters the world of a test company until the request is answered. A move of the world is answered later, so no
- * answer describes a world that is gone. When the lock is lost, the answer says that the outcome is not known.
+ * Enters the world of a test company until the request is answered. A request that changes the world waits until then,
+ * so no answer describes a world that is gone. When the lock is lost, the answer says that the outcome is not known.
  */
 export async function enterUntilAnswered(
   worlds: TestWorlds,

@@ -49,7 +49,7 @@ export function answerError(
   return (err, req, res) => {
     if (isAnsweredLate(res)) return true
     const { status, message, headers = {} } = describeError(err)
-    // A suspension was logged once already, and its disk may be the full one.
+    // The suspension was logged when it began, and more lines may fill a disk that is already full.
     const level = isSuspended(err) ? 'debug' : 'error'
     if (status >= 500) log[level]({ err, method: req.method, path: pathOf(req) }, 'request failed')
     if (res.headersSent) return false

@@ -23,7 +23,7 @@ export function eventToBody(
     accepted_at: unixSeconds(event.acceptedAt),
     created_at: unixSeconds(event.acceptedAt),
     ...(event.correctedAt === null ? {} : { corrected_at: unixSeconds(event.correctedAt) }),
-    // The last correction: nothing can be changed after it.
+    // Voiding is the last correction of an event: nothing can be changed after it.
     ...(event.correctedAt !== null && event.voided ? { voided_at: unixSeconds(event.correctedAt) } : {}),
   }
 }

@@ -38,14 +38,16 @@ interface ServerOptions {
 }
 
 export interface HttpServer extends Closeable {
-  /** Where it listens; the port is the system's choice when 0 was requested. */
+  /** The port on which the server listens. The system chose it when 0 was requested. */
   port: number
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_TIMEOUTS_MS = 2_000
-/** Longer than the 60 s of common load balancers, so that Tally never closes a connection they are about to use. */
+/**
+ * Longer than the 60 s of common load balancers, so that Tally never closes a connection that they are about to use.
+ */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 16 * 1_024
 const CONNECTIONS_MAX = 10_000
@@ -53,10 +55,10 @@ const REQUESTS_PER_SOCKET_MAX = 0 // no limit
 const CLOSE_IDLE_EVERY_MS = 50
 
 /**
- * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. A
- * client that asks whether to send the body gets `100 Continue` only when the body is read (collect-bytes.ts).
+ * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. A client
+ * that asks whether to send the body gets `100 Continue` only when the body is read (collect-bytes.ts).
  *
- * @throws StartupError when the port is taken, or the host is not one of this machine
+ * @throws StartupError when the port is taken, or the host is not an address of this machine
  */
 export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
   const server = makeServer(handler, options)
@@ -159,7 +161,7 @@ function makeServer(
 async function closeServer(server: Server, closeTimeoutMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  // A kept-alive connection whose last answer was just sent becomes idle only now.
+  // A kept-alive connection whose last answer is sent after the call above becomes idle only later.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
   }, CLOSE_IDLE_EVERY_MS)
@@ -178,8 +180,8 @@ function answerBrokenRequests(server: Server, headerBytesMax: number): void {
     latest.set(req.socket, { req, res })
   })
   /**
-   * Whether the error belongs to a request that has its answer, or a part of it. An earlier request of the connection
-   * does not count.
+   * Whether the error belongs to a request that already has an answer, or a part of one. An answered earlier request of
+   * the connection does not count.
    */
   const isAnswered = (socket: Duplex): boolean => {
     const { req, res } = latest.get(socket) ?? {}

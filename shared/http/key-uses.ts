@@ -8,14 +8,14 @@ export interface KeyUses extends Closeable {
 }
 
 const EVERY_MS = 60_000
-/** More keys than this in one round are recorded in a later round, if they are used then. */
+/** The most keys of one round. Further keys are recorded in a later round, if they are used again. */
 const KEYS_MAX = 10_000
-/** Closing does not wait longer for a database that is out of reach. */
+/** Closing waits at most this long, because the database may be out of reach. */
 const LAST_ROUND_MS = 1_000
 
 /**
- * Writes at intervals which keys were used since, all of them at once: a request costs an entry in a map, and does
- * not wait. After a failure, the next round tries again.
+ * Writes at intervals which keys were used since the last time, all in one write. So a request only adds an entry to a
+ * map, and does not wait. After a failure, the next round tries again.
  *
  * @param write gets the milliseconds since each key was last used, by its id
  */

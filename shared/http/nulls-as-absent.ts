@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
 import { flatten, isNullable, requestSchema } from './request-schema.ts'
 
-/** Which fields of an object count as absent when they are null, and the same for the values in it. */
+/** Which fields of an object count as absent when they are null, and the same for its inner objects and lists. */
 interface Absences {
   fields: Set<string>
   inner: Map<string, Absences>
@@ -10,9 +10,9 @@ interface Absences {
 }
 
 /**
- * Removes null fields from the body of a POST where openapi.yaml makes them optional and allows null: clients send
- * back what answers contain, and many write null for what they do not have. It runs before the validator, so that
- * defaults are filled in. A field for which null has a meaning says so: `x-null-is-a-value`.
+ * Removes null fields from the body of a POST where openapi.yaml makes them optional and allows null: clients send back
+ * what answers contain, and many write null for what they do not have. It runs before the validator, so that defaults
+ * are filled in. A field for which null has a meaning is marked with `x-null-is-a-value`.
  *
  * @returns undefined when there is no such field
  */

@@ -43,7 +43,7 @@ export interface AccessParts {
   sharing: Sharing
 }
 
-/** @param opened gets what records the use of keys, after the pool */
+/** @param opened gets the recorder of key uses, after the pool */
 export function openAccess(
   { pool, worlds, sharing: { redis, purges } }: AccessParts,
   rateLimits: RateLimitConfig,

@@ -54,7 +54,7 @@ export interface Operation {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the document: `/v2/accounts/{account_id}`. */
   path: string
-  /** A key needs one of these; undefined for operations that need no key. */
+  /** A key needs one of these permissions; undefined for operations that need no key. */
   permissions: readonly Permission[] | undefined
   /** The status of its successful answer: the 2xx. */
   status: number
@@ -62,7 +62,7 @@ export interface Operation {
 
 let parsed: OpenApiDocument | undefined
 
-/** Reads openapi.yaml once; each call returns a copy, because the validator changes the one it is given. */
+/** Reads openapi.yaml once; each call returns a copy, because the validator changes the document that it is given. */
 export const readOpenApiDocument = (): OpenApiDocument => structuredClone(parsedOnce())
 
 function parsedOnce(): OpenApiDocument {

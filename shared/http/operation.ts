@@ -33,7 +33,7 @@ export interface AnyRequest {
   /**
    * Takes points from a limit of the caller's key; the answer's headers have the limit's state.
    *
-   * @throws HttpError 429 with Retry-After when fewer are left
+   * @throws HttpError 429 with Retry-After when fewer points are left
    */
   limit: (limit: RateLimit, points: number) => Promise<void>
   /** Aborted when the caller goes away, or is answered. */
@@ -70,7 +70,7 @@ export interface Operation extends Handler {
 /**
  * Makes the handler of an operation of openapi.yaml, with its types.
  *
- * @param answer returns the body of the answer; an error it throws becomes another answer, see error-responder.ts
+ * @param answer returns the body of the answer; an error that it throws becomes another answer, see error-responder.ts
  */
 export const operation = <Id extends OperationId>(
   id: Id,
@@ -104,7 +104,11 @@ function handlerOf<Id extends OperationId>(
   }
 }
 
-/** Handlers by the ids of their operations. @throws Error when one occurs twice */
+/**
+ * Handlers by the ids of their operations.
+ *
+ * @throws Error when an operation occurs twice
+ */
 export function handlersOf(operations: readonly Operation[]): Handlers {
   const handlers: Record<string, Handler> = {}
   for (const { id, ...handler } of operations) {

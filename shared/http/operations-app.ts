@@ -33,11 +33,11 @@ export interface Handler {
   handle: RequestHandler
   /** Explains a body that openapi.yaml does not allow; undefined reports only the first fault. */
   explainInvalid?: (body: unknown) => string | undefined
-  /** How it uses the world of a test company. Default: a GET looks, everything else enters. */
+  /** How the operation uses the world of a test company (WorldAccess). Default: `look` for a GET, otherwise `enter`. */
   worldAccess?: WorldAccess
   /**
-   * Set when it reads much: few of these run at once, and companies take turns. More run at once when they share
-   * batches of reads, because one batch serves several of them.
+   * Set for an operation that reads much. Few such operations run at once, and companies take turns. A company may run
+   * more at once if they share batches of reads, because one batch serves several of them.
    */
   isLong?: LongWork
 }
@@ -63,7 +63,7 @@ export interface OperationsAppOptions {
    * @throws DomainError suspended while nothing may be written
    */
   admitWrite?: () => void
-  /** Whether requests are counted; false for handlers that count something else. */
+  /** Whether requests count against their limit; false for handlers that count something else. */
   limitsRequests?: boolean
   requestTimeoutMs: number
   /** Whether handlers themselves check bodies for text that cannot be stored. */
@@ -76,8 +76,8 @@ export interface OperationsAppOptions {
 }
 
 /**
- * Makes an HTTP service from handlers. Each operation of openapi.yaml that has one is served at its path, after the
- * same steps: the caller (before the body is read), the body, the check against openapi.yaml, the handler.
+ * Makes an HTTP service from handlers. Each operation of openapi.yaml that has a handler is served at its path, after
+ * the same steps: the caller (before the body is read), the body, the check against openapi.yaml, the handler.
  *
  * @throws Error when a handler's operation is not in openapi.yaml
  */
@@ -86,7 +86,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  // Exactly as in openapi.yaml: a proxy that hides a path must cover every way to it.
+  // Paths match exactly as in openapi.yaml. Otherwise a proxy that hides a path would have to know all its spellings.
   app.enable('case sensitive routing')
   app.enable('strict routing')
   app.locals[CLOCK] = options.nowMs
@@ -157,9 +157,9 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
   }
 }
 
-/** For a process, for each kind. */
+/** The most long operations of one kind that run at once in a process. */
 const LONG_AT_ONCE = 8
-/** For one company. More of its reads at once are no quicker on few cores, and delay everyone else. */
+/** The most of these for one company. On few cores, more reads at once are not quicker, and delay everyone else. */
 const LONG_AT_ONCE_OF_ONE = { batched: 4, alone: 2 }
 const LONG_WAITING_MAX = 10_000
 const LONG_WAITING_MAX_OF_ONE = 1_000
@@ -219,7 +219,7 @@ function explainFaults(
   }
 }
 
-/** Why: express-openapi-validator accepts a missing body where none of its fields is required. */
+/** Needed because express-openapi-validator accepts a missing body when none of the body's fields is required. */
 const requireBody: RequestHandler = (req, _res, next) => {
   if (req.body === undefined) throw new HttpError(400, 'body: is required')
   next()
@@ -238,7 +238,10 @@ const isInvalid = (err: unknown): err is InvalidRequest =>
   'errors' in err &&
   Array.isArray(err.errors)
 
-/** Answers a method that the contract does not have here. A method that it has belongs to another service. */
+/**
+ * Answers methods without a handler. A method that the contract has at this path belongs to another service, so it is
+ * not found here.
+ */
 function notAllowed(operations: readonly Operation[]): RequestHandler {
   const methods = operations.map(({ method }) => method.toUpperCase())
   return ({ method }) => {

@@ -7,8 +7,8 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?@]+)([/?].*)?$/i
  * Rewrites a request whose target is a whole URL, as clients of a proxy send it, to the usual form. `req.url` becomes
  * the path, and the header Host becomes the URL's host, whatever it was (RFC 9112, 3.2.2). `*` stays.
  *
- * A fragment belongs to neither. Express would drop it, and would read the path before it differently than without
- * one: `\` as `/`.
+ * A target with a fragment has neither form. Express would drop the fragment, and because of it would read `\` in the
+ * path as `/`.
  *
  * @returns whether the target has one of these forms
  */

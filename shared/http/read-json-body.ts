@@ -7,9 +7,9 @@ import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 import { isAwaited } from './request-deadline.ts'
 
-/** The fields that a request has once its body is read. */
+/** The field that a request has once its body is read. */
 export interface RawBody {
-  /** The bytes to parse: inflated. */
+  /** The bytes to parse, already inflated. */
   rawBody?: Buffer
 }
 
@@ -42,7 +42,7 @@ export function readBody(bytesMax: number): RequestHandler {
   }
 }
 
-/** Parses the bytes that were read into `req.body`, unless it is there already. */
+/** Parses the bytes that were read, and sets `req.body`, unless it is set already. */
 export const parseBody: RequestHandler = (req, res, next) => {
   const { rawBody } = req as RawBody
   if (rawBody === undefined || req.body !== undefined) {
@@ -58,11 +58,11 @@ export const parseBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so that no body takes more memory
- * than the limit.
+ * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so that no body takes more memory than
+ * the limit.
  *
- * @param tenant whose body it is: one tenant cannot take all memory for bodies
- * @throws HttpError when it has another type, is too large, or is cut short
+ * @param tenant whose body it is, so that one tenant cannot take all memory for bodies
+ * @throws HttpError when the body has another type, is too large, or is cut short
  */
 export async function readBytes(req: IncomingMessage, bytesMax: number, tenant = ''): Promise<Buffer> {
   requireJson(req.headers['content-type'])
@@ -73,9 +73,9 @@ export async function readBytes(req: IncomingMessage, bytesMax: number, tenant =
 }
 
 /**
- * Parses a body of JSON when its slice of the event loop comes.
+ * Parses a body of JSON when its turn in the event loop comes (awaitFirstSlice).
  *
- * @throws HttpError when it is not JSON, or nobody waits for the answer any more
+ * @throws HttpError when the body is not JSON, or nobody waits for the answer any more
  */
 export async function parseJson(
   rawBody: Buffer,

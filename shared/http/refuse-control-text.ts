@@ -8,7 +8,7 @@ const DEPTH_MAX = 32
  * Refuses text that PostgreSQL cannot store or that UTF-8 cannot represent: a NUL character, or half of a surrogate
  * pair.
  *
- * @param withBody whether to check the body too; the gateway checks it itself, while it reads every value
+ * @param withBody whether to check the body too; the gateway checks the body itself, while it reads every value
  */
 export function refuseControlText(withBody: boolean): RequestHandler {
   return (req, _res, next) => {

@@ -39,7 +39,8 @@ export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: num
 }
 
 /**
- * Answers a request whose outcome is not known, unless its answer has begun; the handler's answer is then ignored.
+ * Answers a request whose outcome is not known, unless its answer has begun. The later answer of the handler is
+ * ignored.
  */
 export function answerUnknown(res: ServerResponse, reason: string): void {
   if (res.headersSent) return

@@ -1,6 +1,6 @@
 import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-document.ts'
 
-/** The validator's names of the parts of a request, and openapi.yaml's. */
+/** The validator's names of the parts of a request, with the names in openapi.yaml. */
 const PARAMETERS_IN: Readonly<Record<string, string>> = { query: 'query', params: 'path', headers: 'header' }
 
 /**
@@ -40,8 +40,8 @@ export function memberSchema(document: OpenApiDocument, outer: Schema, name: str
 }
 
 /**
- * For a schema with several kinds of object: the kind that a value names. Any other schema is returned unchanged, and
- * so is one without the kind named.
+ * For a schema with several kinds of object: the kind that a value names. If the schema has no kinds, or not that kind,
+ * it is returned unchanged.
  */
 export function schemaOfKind(document: OpenApiDocument, schema: Schema, value: unknown): Schema {
   const { oneOf = [], discriminator } = schema
@@ -57,7 +57,7 @@ export function kindsOf(document: OpenApiDocument, kind: Schema, propertyName: s
   return several
 }
 
-/** Whether it allows null. */
+/** Whether a schema allows null. */
 export function isNullable(document: OpenApiDocument, schema: Schema): boolean {
   const { type = [], anyOf = [] } = resolve<Schema>(document, schema)
   return [type].flat().includes('null') || anyOf.some((one) => isNullable(document, one))

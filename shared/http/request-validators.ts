@@ -11,12 +11,12 @@ type ApiSpec = ConstructorParameters<typeof OpenApiSpecLoader>[0]['apiDoc']
 
 /**
  * Validators of requests, one for each path, each with a document of that path only. express-openapi-validator finds
- * a route by compiling the pattern of one after the other, on every request, which is slow with all paths in one
- * document.
+ * the route of each request by compiling the patterns of all routes, one after the other. That is slow with all paths
+ * in one document.
  *
- * Why not its `middleware`: for each document it compiles the schema of all OpenAPI documents, even when that check
- * is turned off, which makes every start slow. Here the document is loaded once, and each path gets only the parts
- * that it refers to.
+ * Why not its `middleware`: for each document it compiles the schema of all OpenAPI documents, even when that check is
+ * turned off, which makes every start slow. Here the document is loaded once, and each path gets only the parts that it
+ * refers to.
  *
  * @param validateResponses also checks Tally's own answers: for tests
  * @returns the handlers that check requests of a path of the document
@@ -51,7 +51,8 @@ export function requestValidators(
 }
 
 /**
- * Without responses: nothing reads them, and everything they refer to would be compiled for every path at the start.
+ * Removes the responses: nothing reads them, and everything that they refer to would be compiled for every path at the
+ * start.
  */
 function withoutResponses(document: OpenApiDocument): object {
   const responses = { default: { description: 'Any answer.' } }
@@ -65,14 +66,15 @@ function withoutResponses(document: OpenApiDocument): object {
 }
 
 /**
- * Replaces `oneOf` with a discriminator by conditions: the first fault is then one of the kind that was meant, and
- * only its defaults are filled in. For `oneOf`, the faults of all kinds are reported, without their kinds.
+ * Replaces each `oneOf` that has a discriminator by conditions. Then the first fault is a fault of the kind that was
+ * meant, and only the defaults of that kind are filled in. For `oneOf`, the faults of all kinds would be reported,
+ * without their kinds.
  *
- * Why not the discriminators of express-openapi-validator and Ajv: the first answers 500 where there is no body. The
- * other refuses a discriminator with a mapping from values to kinds, as OpenAPI wants it.
+ * Why not the discriminators of express-openapi-validator and Ajv: the former answers 500 when there is no body. Ajv
+ * refuses a discriminator with a mapping from values to kinds, as OpenAPI wants it.
  *
- * @param document resolves references
- * @param part a part of it; a copy is returned
+ * @param document the document by which references are resolved
+ * @param part a part of the document; a copy is returned
  */
 function withKindsAsConditions(document: OpenApiDocument, part: unknown): object {
   const rewrite = (value: unknown): unknown => {

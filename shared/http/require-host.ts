@@ -9,9 +9,9 @@ const LOCAL_NAME = /^[a-z\d_-]+$/i
 
 /**
  * Refuses requests to a host name that is not Tally's. Otherwise a web page opened in a browser on this machine could
- * read what a port shows without a key: the page's own name would be made to lead here (DNS rebinding). To the
- * browser both are one site, but `Host` has the page's name. Addresses, `localhost` and names without a dot cannot
- * belong to such a page. No browser leaves `Host` out, as HTTP/1.0 may.
+ * read what a port shows without a key: the page's own name would be made to lead here (DNS rebinding). To the browser
+ * both are one site, but `Host` has the page's name. Addresses, `localhost` and names without a dot cannot belong to
+ * such a page. Requests without `Host` are allowed: HTTP/1.0 may leave it out, but no browser does.
  *
  * @param name one more allowed name
  */

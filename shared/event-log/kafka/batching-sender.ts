@@ -151,7 +151,11 @@ export class BatchingSender {
           if (err === undefined) resolve()
           else if (err instanceof DomainError) reject(err)
           else
-            reject(new DomainError('unavailable', 'the event log did not take the records, try again', { cause: err }))
+            reject(
+              new DomainError('unavailable', 'the event log did not take the records, try again', {
+                cause: err,
+              }),
+            )
         },
       }
       const timer = setTimeout(() => {
