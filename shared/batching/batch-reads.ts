@@ -2,9 +2,9 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 export interface Batching {
-  /** At most so many different reads share a batch. */
+  /** The most different reads that share a batch. */
   atMost: number
-  /** So many batches are under way at a time; a batch that takes longer than slowAfterMs no longer counts. */
+  /** The most batches that are under way at a time; a batch that takes longer than slowAfterMs no longer counts. */
   atOnce: number
   slowAfterMs: number
 }
@@ -14,12 +14,12 @@ export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 
 /**
  * Lets reads that arrive together share a batch: a batch of a hundred reads costs little more than a batch of one.
- * Reads that arrive while a batch is under way form the next one. When none is under way, a read is asked right away,
+ * Reads that arrive while `atOnce` batches are under way form the next batch. Otherwise a read is asked right away,
  * with all others that arrive in the same turn of the event loop. A slow batch delays others no longer than
  * slowAfterMs.
  *
- * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes only to the
- * reads of its own batch. Nothing is cached. When a batch fails, only the reads in it fail.
+ * No answer is older than its read: a read joins a batch only before the batch is asked, and each answer goes only to
+ * the reads of its own batch. Nothing is cached. When a batch fails, only the reads in it fail.
  *
  * @param nameOf reads with the same name are asked once in a batch
  * @param ask answers a batch: for each key its answer, in the same order
@@ -38,7 +38,7 @@ export function batchReads<Key, Answer>(
       begin()
     }
   }
-  /** @returns gives the place back; it is also given back after slowAfterMs */
+  /** @returns a function that gives the place back; after slowAfterMs, the place is given back without it */
   const takePlace = (): (() => void) => {
     let isHeld = true
     underWay++

@@ -1,11 +1,11 @@
 export interface FairSemaphoreOptions {
   /** The most permits at once. */
   atOnce: number
-  /** The most permits of one tenant, also while permits are free; undefined: as many as of all. */
+  /** The most permits of one tenant, even while permits are free; undefined: atOnce. */
   atOnceOfOne?: number
   /** The longest queue; further requests are rejected at once. */
   waitingMax: number
-  /** The longest queue of one tenant; undefined: as long as of all. */
+  /** The longest queue of one tenant; undefined: waitingMax. */
   waitingMaxOfOne?: number
   /** The longest time that a request may wait. */
   waitMs: number
@@ -18,7 +18,9 @@ const TOO_MANY = 'too many queries are waiting'
 
 /** A request for a permit, and how its wait ends. */
 export interface PermitRequest {
-  /** A free permit goes to the waiting tenant that has the fewest. Requests without a tenant have one in common. */
+  /**
+   * A free permit goes to the waiting tenant that has the fewest permits. Requests without a tenant share one tenant.
+   */
   tenant?: string
   /** Ends the wait. */
   signal?: AbortSignal | undefined
@@ -32,11 +34,11 @@ interface Waiting {
 }
 
 /**
- * Limits how many work at once, how many wait, and how long. A tenant with many requests delays only itself: a free
- * permit goes to the tenant that has the fewest. Tenants with equally many take turns, and one tenant's requests go
- * in order of arrival. No tenant has more than atOnceOfOne. When the queue is full, the tenant with the longest queue
- * loses its last request to a new one. That happens only if its queue is still longer than the new request's own
- * would be; otherwise the new request is rejected.
+ * Limits how many requests work at once, how many wait, and how long they wait. A tenant with many requests delays only
+ * itself: a free permit goes to the waiting tenant that has the fewest permits. Tenants with equally many permits take
+ * turns, and one tenant's requests go in order of arrival. No tenant has more than atOnceOfOne. When waitingMax
+ * requests wait, a new request takes the place of the last request in the longest queue. That happens only if this
+ * queue is longer than the new request's own queue would be; otherwise the new request is rejected.
  *
  * With a name as tenant, no limit for all and one permit for each name, it is a lock for each name.
  */
@@ -71,13 +73,13 @@ export class FairSemaphore {
   /**
    * Waits for a permit.
    *
-   * @returns gives the permit back; must be called once
+   * @returns a function that gives the permit back; it must be called once
    * @throws Error the options' rejection
    */
   async acquire({ tenant = '', signal, waitMs }: PermitRequest = {}): Promise<() => void> {
     const { rejection } = this.options
     if (this.closed) throw rejection('it is stopping')
-    if (signal?.aborted === true) throw rejection(GONE) // the event is not emitted again
+    if (signal?.aborted === true) throw rejection(GONE) // `abort` is not emitted again
     if (this.isFreeFor(tenant)) this.begin(tenant)
     else await this.wait(tenant, waitMs ?? this.options.waitMs, signal)
     return () => {
@@ -96,7 +98,9 @@ export class FairSemaphore {
     return this.waiting
   }
 
-  /** While a permit is free, requests wait only if their tenant has its maximum: so no request overtakes another. */
+  /**
+   * While a permit is free, requests wait only if their tenant has its maximum. So a new request overtakes no other.
+   */
   private isFreeFor(tenant: string): boolean {
     const { atOnce } = this.options
     return this.count < atOnce && this.mayHaveMore(tenant)
@@ -174,11 +178,11 @@ export class FairSemaphore {
     let next: { tenant: string; queue: Set<Waiting>; has: number } | undefined
     for (const [tenant, queue] of this.queues) {
       const has = this.working.get(tenant) ?? 0
-      // Among tenants with equally many, the first one.
+      // Of tenants with equally many permits, the first one is next.
       if (this.mayHaveMore(tenant) && has < (next?.has ?? Infinity)) next = { tenant, queue, has }
     }
     if (next === undefined) return
-    // To the end: all others with equally many go first next time.
+    // The tenant moves to the end: next time, all others with equally many permits go first.
     this.queues.delete(next.tenant)
     this.queues.set(next.tenant, next.queue)
     const [first] = next.queue // none of the queues is empty

@@ -6,8 +6,8 @@ export interface SharesOptions {
 }
 
 /**
- * A limited amount that tenants share, with a limit for each. Nobody waits for it: a request that gets none must come
- * again.
+ * A limited amount that tenants share, with a limit for each. Nobody waits for it: a request that gets nothing must be
+ * sent again.
  */
 export class Shares {
   private readonly options: SharesOptions

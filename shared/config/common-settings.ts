@@ -5,7 +5,7 @@ const PORT_MAX = 65_535
 /** The file in the data folder in which a running Tally stores the host and port of its HTTP API. */
 export const API_ADDRESS_FILE = 'api-address'
 
-/** Reads a port; 0 takes a free one. */
+/** Reads the number of a port; 0 means any free port. */
 export const readPort = (read: EnvReader, name: string, about: string, fallback: number): number =>
   read.integer(name, { about: `${about}; 0 takes a free one`, default: fallback, min: 0, max: PORT_MAX })
 

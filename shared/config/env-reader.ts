@@ -1,7 +1,7 @@
 /** One effective setting, as `npm run config` and the table of docs/reference/settings.md show it. */
 export interface Setting {
   name: string
-  /** What it does, with its unit; a clause that starts with a lower-case letter. */
+  /** What the setting does, with its unit; a clause that starts with a lower-case letter. */
   about: string
   /** The effective value as text; "(hidden)" for a secret that is set. */
   value: string
@@ -57,8 +57,8 @@ export class EnvReader {
   }
 
   /**
-   * A number that is not a setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and
-   * benches set another value by its name.
+   * A number that users need not set: it was chosen once, for the reason in the comment at the call, and no list of
+   * settings has it. Tests and benches can set another value by its name.
    */
   tuning(name: string, options: TuningOptions): number {
     return this.toInteger(name, this.textOf(name), options)
@@ -94,7 +94,7 @@ export class EnvReader {
 
   /**
    * @param advice an alternative to setting the required settings that are missing
-   * @throws ConfigError naming every problem found so far
+   * @throws ConfigError that names every problem found so far
    */
   done(advice = ''): void {
     const { missing } = this

@@ -29,8 +29,8 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
  * Picks the migrations that are still to be applied.
  *
  * @param applied checksums by name, from the database
- * @throws StartupError when an applied file was changed since, or the database has one that is unknown here: then it
- *   was migrated by a newer Tally, and an older one must not write to it
+ * @throws StartupError when a file was changed after it was applied, or the database has a migration that is unknown
+ *   here. Such a database was migrated by a newer Tally, and an older Tally must not write to it
  */
 export function pendingMigrations(
   files: readonly Migration[],

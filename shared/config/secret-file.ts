@@ -1,6 +1,6 @@
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 
-/** Writes a file that only this user may read, in one step: it is never seen half written. */
+/** Writes a file that only this user may read, in one step: nobody ever sees a half-written file. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
   const draft = `${file}.new`
   await rm(draft, { force: true })
@@ -8,7 +8,7 @@ export async function writeSecretFile(file: string, text: string): Promise<void>
   await rename(draft, file)
 }
 
-/** Reads a secret of this folder; makes it on first use. */
+/** Reads a secret from a file; makes the file on first use. */
 export async function readOrMakeSecret(file: string, make: () => string): Promise<string> {
   const exists = await stat(file).then(
     () => true,

@@ -10,8 +10,8 @@ export function settingsTable(settings: readonly Setting[]): string[] {
 }
 
 /**
- * The settings as rows of a Markdown table for docs/reference/settings.md: what npm start reads, and which services
- * do.
+ * The settings as rows of a Markdown table for docs/reference/settings.md: the settings that npm start reads, and which
+ * services read each of them.
  *
  * @param services what each service reads in a process of its own
  * @internal

@@ -1,7 +1,7 @@
 /**
- * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` and `suspended`
- * nothing was done; after `unavailable` that is not known. `suspended` means that the process refuses such requests
- * for a while, and has logged why.
+ * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` and `suspended` nothing
+ * was done; after `unavailable` it is not known whether something was done. `suspended` means that the process refuses
+ * such requests for a while, and has logged why.
  */
 export type ErrorCode =
   | 'malformed'
@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'suspended'
   | 'unavailable'
 
-/** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller. */
+/** An error that a caller can act on. It knows nothing of HTTP; its message is written for the caller. */
 export class DomainError extends Error {
   readonly code: ErrorCode
 

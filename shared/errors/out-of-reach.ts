@@ -9,8 +9,8 @@ const SYSTEM_CODES = new Set([
 ])
 
 /**
- * PostgreSQL's codes when a server stops, starts or has no connection left, when a statement's time is over, and for
- * a deadlock. Codes of ClickHouse are shorter.
+ * PostgreSQL's codes when a server stops, starts or has no connection left, when a statement's time is over, and for a
+ * deadlock. Codes of ClickHouse are shorter, so they do not match.
  */
 const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03|40P01)$/
 

@@ -2,7 +2,7 @@ import { isOutOfReach } from './out-of-reach.ts'
 import { StartupError } from './startup-error.ts'
 
 /**
- * Does some work, and names the server in the error when it is out of reach or refuses access.
+ * Does some work. If the server is out of reach or refuses access, the error names the server.
  *
  * @param server the server, and the setting of its address: `ClickHouse (CLICKHOUSE_URL)`
  * @throws StartupError in one line

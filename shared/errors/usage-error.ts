@@ -6,7 +6,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Tally's own error, or that of node's parseArgs. */
+/** Whether an error is a UsageError, or an error of Node's parseArgs. */
 export const isUsageError = (err: unknown): err is Error =>
   err instanceof UsageError ||
   (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))

@@ -3,16 +3,17 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { LockedApiKey } from '../postgres/api-keys.ts'
 
 /**
- * The key that gives, rotates or revokes keys: a key of the company by its id. Null: an operator, who may give
+ * Who gives, rotates or revokes a key: the id of a key of the company, or null for an operator, who may give
  * everything.
  */
 export type GiverId = string | null
 
 /**
- * The terms of a giver now, not when its request arrived: a key that was revoked since gives nothing any more.
+ * The present terms of a giver, not its terms when the request arrived: a key that was revoked in the meantime gives
+ * nothing.
  *
  * @param locked the keys that are locked until the transaction ends, including the giver's
- * @throws DomainError unauthenticated when it may not be used any more
+ * @throws DomainError unauthenticated when the giver's key may not be used any more
  */
 export function termsOfGiver(giver: GiverId, locked: ReadonlyMap<string, LockedApiKey>): KeyTerms {
   if (giver === null) return OPERATOR_TERMS

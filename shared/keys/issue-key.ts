@@ -16,10 +16,10 @@ export interface WantedKey extends KeyTerms {
 }
 
 /**
- * Makes a key valid, and records its giver. Within a transaction in a namespace of the company.
+ * Makes a key valid, and records its giver. Call it within a transaction in a namespace of the company.
  *
- * @throws DomainError forbidden when the giver has less than it wants to give, unprocessable when the key would have
- *   expired already, unauthenticated when the giver's key has expired or was revoked since
+ * @throws DomainError forbidden when the giver does not have what it wants to give, unprocessable when the new key
+ *   would already have expired, unauthenticated when the giver's key has expired or was revoked since
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted

@@ -10,9 +10,9 @@ export interface RevokedKey {
 }
 
 /**
- * Revokes a key permanently, whatever its permissions and the caller's: a key in the wrong hands must not wait.
- * Within a transaction in a namespace of the company. It may be the last key that manages keys: operators can always
- * issue another.
+ * Revokes a key permanently, whatever the permissions of this key and of the caller: a key in the wrong hands must be
+ * revoked at once. Call it within a transaction in a namespace of the company. The key may be the last key that manages
+ * keys: operators can always issue another.
  *
  * @returns undefined when the company has no such key
  * @throws DomainError unauthenticated when the caller's key has expired or was revoked since

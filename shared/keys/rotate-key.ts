@@ -15,7 +15,7 @@ export interface WantedRotation extends RotationTerms {
   keyId: string
   /** The new key itself, as newApiKey made it. */
   secret: string
-  /** When the old key expires; earlier when it was to expire earlier. */
+  /** When the old key expires, unless it was to expire earlier. */
   oldKeyEnd: KeyEnd
 }
 
@@ -23,18 +23,18 @@ export interface WantedRotation extends RotationTerms {
 export interface RotatedKey {
   made: ApiKey
   old: ApiKey
-  /** The old key's name in caches, which must learn of its end. */
+  /** The old key's name in caches, from which the key must be removed. */
   oldDigest: Buffer
 }
 
 /**
- * Replaces a key by a new one, with the same name and with its terms or lesser ones, and sets the end of the old one.
- * Within a transaction in a namespace of the company. A key is rotated once, under its row's lock: of several
- * rotations at once one succeeds.
+ * Replaces a key by a new key with the same name and at most the same permissions (termsAfterRotation), and sets when
+ * the old key expires. Call it within a transaction in a namespace of the company. A key is rotated once, under its
+ * row's lock: of several rotations at the same time one succeeds.
  *
  * @returns undefined when the company has no such key
- * @throws DomainError conflict when it was rotated before or is not valid any more; forbidden and unprocessable as in
- *   termsAfterRotation, or for a time that is out of range; unauthenticated when the giver's key has expired or was
+ * @throws DomainError conflict when the key was rotated before or is not valid any more; forbidden and unprocessable as
+ *   in termsAfterRotation, or for a time that is out of range; unauthenticated when the giver's key has expired or was
  *   revoked since
  */
 export async function rotateKey(

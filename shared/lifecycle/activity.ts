@@ -7,7 +7,7 @@ export interface Trouble {
   failingMs: number
   /** Milliseconds since the last success; undefined before the first. */
   succeededMsAgo: number | undefined
-  /** Why the last attempt failed; undefined until the first one has ended. */
+  /** Why the last attempt failed; undefined when none has failed since the last success. */
   err: unknown
 }
 
@@ -42,7 +42,7 @@ export class Activity {
     }
   }
 
-  /** Whether one attempt has lasted this long: a failed attempt is repeated, but one that never ends is not. */
+  /** Whether one attempt has lasted this long: a failed attempt is repeated, but an attempt that never ends is not. */
   isStuck(forMs: number): boolean {
     return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
   }

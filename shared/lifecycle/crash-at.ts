@@ -3,7 +3,7 @@ import type { EnvReader } from '../config/env-reader.ts'
 /** Called at each named point that work reaches. */
 export type Reached<Point extends string> = (point: Point) => void
 
-/** The named point at which a process kills itself, and at which visit: 1 is the first. */
+/** The named point at which a process kills itself, and the number of the visit to that point, counted from 1. */
 export interface CrashAt {
   point: string
   time: number

@@ -19,15 +19,20 @@ export type Room =
 const MB = 1_000_000
 
 /**
- * With fewer bytes free, room is little. At full load the log, its WAL and the merges write tens of megabytes a
- * second. There must be room for what is accepted until the next look, and for what is still to be loaded.
+ * With fewer free bytes, the room is `little`. At full load the log, its WAL and the merges write tens of megabytes a
+ * second. There must be room for the usage that is accepted until the next look, and for accepted usage that is not
+ * loaded yet.
  */
 export const LITTLE_BYTES = 200 * MB
-/** From so many bytes on it is enough again; more than LITTLE_BYTES, so that it does not change with every merge. */
+/**
+ * From this many free bytes on, the room is `enough` again. It is more than LITTLE_BYTES, so that the room does not
+ * change with every merge.
+ */
 export const ENOUGH_BYTES = 300 * MB
 /**
- * With fewer bytes free, there is none. When PostgreSQL finds no room for its WAL it ends, and all reads with it:
- * this rest is for the WAL. The embedded ClickHouse keeps as much free by itself: see engine-config.ts.
+ * With fewer free bytes, the room is `none`. These bytes are for PostgreSQL's WAL: without room for it PostgreSQL
+ * stops, and then nothing can be read either. The embedded ClickHouse keeps as much free by itself: see
+ * engine-config.ts.
  */
 export const NONE_BYTES = 100 * MB
 const LITTLE_AGAIN_BYTES = 150 * MB
@@ -55,7 +60,7 @@ async function readFreeBytes(folder: string): Promise<number> {
 /**
  * The room after a new reading.
  *
- * @param before the room until then
+ * @param before the room before this reading
  * @internal
  */
 export function roomAfter(before: Room, freeBytes: number): Room {
@@ -65,7 +70,7 @@ export function roomAfter(before: Room, freeBytes: number): Room {
 }
 
 /**
- * Watches the room on the disk of a folder until it is closed. When a reading fails, the room stays as it was.
+ * Watches the room on the disk of a folder until the result is closed. When a reading fails, the room stays as it was.
  *
  * @throws when the first reading fails
  */

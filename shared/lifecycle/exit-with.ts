@@ -19,14 +19,15 @@ export function expectHangingThread(): void {
 }
 
 /**
- * Ends the process when the work is done, with the exit code it set. For a cause outside of the program: with 1 and
- * one line. For wrong arguments: with 2. Any other error is a bug, and shows its stack.
+ * Ends the process when the work is done, with the exit code that the work set. After an error with a cause outside of
+ * the program, only its message is printed and the exit code is 1; after wrong arguments it is 2. Any other error is a
+ * bug: its stack is printed, and the exit code is 1.
  */
 export function exitWith(main: () => void | Promise<void>): void {
   endOnLostOutput(process)
   Promise.resolve()
     .then(main)
-    .then(nextTurn) // by then it is known whether everything was printed
+    .then(nextTurn) // after that turn it is known whether everything was printed
     .then(
       () => {
         if (hangs) process.kill(process.pid, 'SIGKILL')

@@ -3,15 +3,16 @@ const EXIT_FAILED = 1
 let isExpected = false
 
 /**
- * Declares that the process goes on when its output cannot be written: it serves, and its output need not be read.
+ * Declares that the process goes on when its output cannot be written: it is a server, and its output need not be read.
  */
 export function expectLostOutput(): void {
   isExpected = true
 }
 
 /**
- * Ends a process that cannot print its result with one line and exit code 1, instead of a stack. It is silent when
- * the reader has gone, as `head` does. If standard error cannot be written either, the error is lost.
+ * Ends a process that cannot print its result with one line and exit code 1, instead of a stack. It prints nothing when
+ * the reader has gone, as `head` does after its last line. If standard error cannot be written either, the error is
+ * lost.
  */
 export function endOnLostOutput(proc: NodeJS.Process): void {
   const { stdout, stderr } = proc

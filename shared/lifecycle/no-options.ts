@@ -3,7 +3,7 @@ import { UsageError } from '../errors/usage-error.ts'
 /**
  * Checks the arguments of a command that has settings only, and no options.
  *
- * @param args the arguments after its name
+ * @param args the arguments after the command's name
  * @param command how it is called: `npm start`
  * @param about what it does, as a sentence
  * @returns the help text when it was requested

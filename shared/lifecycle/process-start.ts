@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * When a process started, in the system's own form: together with its number this identifies a process for ever.
+ * When a process started, in the system's own form. Together with the process id, it identifies a process for ever.
  *
  * @returns undefined when there is no such process, or when it is a zombie
  */
@@ -16,8 +16,8 @@ export async function startOf(pid: number): Promise<string | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
     ])
-    // After the name, which may contain spaces and brackets: state is field 3, the start in ticks since boot is field
-    // 22.
+    // The text is split after the name, which may contain spaces and brackets. Field 3 of the file is the state, and
+    // field 22 the start in ticks since boot.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', ticks] = [fields[0], fields[19]]
     return ticks === undefined || 'ZXx'.includes(state) ? undefined : `${boot.trim()} ${ticks}`

@@ -1,9 +1,8 @@
 /**
- * The time after which an attempt counts as stuck. Every attempt ends by a limit of its client; one that lasts twice
- * as long as all limits together never will.
+ * The time after which an attempt counts as stuck. Limits of its clients end every attempt. An attempt that lasts twice
+ * as long as all limits together never ends.
  *
- * @param limits the time limits of a statement in PostgreSQL, in milliseconds, and of a query in ClickHouse, in
- *   seconds
+ * @param limits the time limits of a statement in PostgreSQL, in milliseconds, and of a query in ClickHouse, in seconds
  */
 export const stuckAfterMs = (limits: { statementTimeoutMs: number; queryTimeoutS: number }): number =>
   60_000 + 2 * (limits.statementTimeoutMs + limits.queryTimeoutS * 1_000)

@@ -1,4 +1,4 @@
-/** Recognizes an error of ClickHouse by its shape: this room knows no driver. */
+/** An error of ClickHouse, recognized by its shape, because this folder imports no driver. */
 interface ClickHouseError extends Error {
   /** A number as text. */
   code: string

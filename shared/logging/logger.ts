@@ -11,8 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined
 
 /**
- * Lines for people at a terminal, otherwise JSON. Why not pino's own destination: when a write fails it throws into
- * the code that logs, and it keeps what it could not write without a limit.
+ * Lines for people at a terminal, otherwise JSON. Why not pino's own destination: when a write fails, it throws into
+ * the code that logs, and it keeps an unlimited number of lines that it could not write.
  */
 const standardError = (): DestinationStream =>
   pretty === undefined

@@ -6,16 +6,21 @@ const STANDARD_ERROR = 2
 const BUSY_MS = 1_000
 const BUSY_PAUSE_MS = 10
 
-/** Writes some of the bytes, at least one. @returns how many @throws when none can be written */
+/**
+ * Writes some of the bytes, at least one.
+ *
+ * @returns how many
+ * @throws when none can be written
+ */
 type WriteSome = (bytes: Buffer) => number
 
 /**
- * Writes lines, each at once. A line that cannot be written is dropped: a full disk, or a reader that has gone, must
- * not end the process. A partly written line gets a line end before the next one.
+ * Returns a function that writes lines, each at once. A line that cannot be written is dropped: a full disk, or a
+ * reader that has gone, must not end the process. A partly written line gets a line end before the next one.
  *
- * @param busyMs how long a line waits for a slow reader; after a line that was dropped, lines do not wait until one
- *   is written
- * @returns whether a line was written
+ * @param busyMs how long a line waits for a slow reader; after a line was dropped, lines do not wait at all until a
+ *   line is written again
+ * @returns a function that returns whether the line was written
  * @internal
  */
 export function lineWriter(writeSome: WriteSome, busyMs = BUSY_MS): (line: string) => boolean {
@@ -40,7 +45,10 @@ export function lineWriter(writeSome: WriteSome, busyMs = BUSY_MS): (line: strin
   }
 }
 
-/** Tries again while a pipe has no room. Why asleep: a line that waited on the event loop would lose its place. */
+/**
+ * Tries again while a pipe has no room. Why the thread sleeps: if a line waited on the event loop, later lines would
+ * overtake it.
+ */
 function whenNotBusy(write: () => number, deadline: number): number {
   for (;;) {
     try {
@@ -53,7 +61,7 @@ function whenNotBusy(write: () => number, deadline: number): number {
   }
 }
 
-/** Nothing wakes a sleep on it. */
+/** Nothing wakes a thread that sleeps on it. */
 const SLEEP = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 const write = lineWriter((bytes) => writeSync(STANDARD_ERROR, bytes))

@@ -34,7 +34,7 @@ export interface Metrics {
   scrape(): Promise<{ contentType: string; text: string }>
 }
 
-/** How long a scrape waits for values from other systems; later values appear in the next one. */
+/** How long a scrape waits for values from other systems; later values appear in the next scrape. */
 const REFRESH_MS = 2_000
 
 /** Opens the metrics of a process, with those of every Node process and the count of dropped log lines. */

@@ -2,7 +2,7 @@
 export interface Standing {
   /** False when the caller asked for more than was left. */
   isWithin: boolean
-  /** What is left in this window of time. */
+  /** The points that are left in this window of time. */
   remaining: number
   /** Whole seconds until the window ends, at least 1. */
   resetS: number

@@ -7,18 +7,18 @@ import type { RateLimit } from './rate-limit.ts'
 /** The share of a quota that a process may give out before it reports to Redis. */
 const UNTOLD_SHARE = 0.05
 /**
- * The part of that share after which the process reports in the background, so that hardly any request has to wait.
+ * The part of UNTOLD_SHARE after which the process reports in the background, so that hardly any request has to wait.
  */
 const TELL_AFTER = 0.5
 const CALLERS_MAX = 20_000
 
 /** What this process knows of a caller in the current window of time. */
 interface CallerWindow {
-  /** Used by all processes in this window, as far as Redis has reported. */
+  /** The points that all processes used in this window, as far as Redis has reported. */
   used: number
-  /** Given out here, and being reported to Redis. */
+  /** The points that were given out here and are being reported to Redis. */
   telling: number
-  /** Given out here, and not yet reported. */
+  /** The points that were given out here and are not yet reported. */
   untold: number
   /** Requests that wait to learn whether they are within the quota. */
   asking: Asking[]
@@ -34,8 +34,8 @@ interface Asking {
 }
 
 /**
- * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks.
- * So hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
+ * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks
+ * Redis. So hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
  * exceed its quota by one such share for each process, and no more. When Redis is out of reach each process counts
  * alone.
  */
@@ -89,7 +89,7 @@ function callerWindows(windowMs: number): (caller: string, now: number) => Calle
   const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
   return (caller, now) => {
     const window = windows.get(caller)
-    // What a caller got in a window long past does not count in this one.
+    // Points that were given out in a window long past do not count in this window.
     if (window === undefined || now >= window.endsAt + windowMs) {
       const fresh = {
         used: 0,
@@ -111,10 +111,10 @@ function callerWindows(windowMs: number): (caller: string, now: number) => Calle
 }
 
 /**
- * Reports to Redis what was given out, and answers requests that wait. One message at a time for each caller; what is
- * added during that time goes into the next one.
+ * Reports to Redis what was given out, and answers requests that wait. There is one message at a time for each caller.
+ * Points that are given out in the meantime go into the next message.
  *
- * @param tellFrom it ends when no request waits and no more than this is unreported
+ * @param tellFrom reporting ends when no request waits and no more than this many points are unreported
  */
 async function tellAll(
   limiter: RateLimiterRedis,
@@ -146,7 +146,7 @@ async function tellAll(
   window.isTelling = false
 }
 
-/** @returns the use by all processes in this window, points included; more than the quota when it is used up */
+/** @returns the use by all processes in this window, points included; more than the quota when the quota is used up */
 async function consume(
   limiter: RateLimiterRedis,
   caller: string,
@@ -156,14 +156,14 @@ async function consume(
     if (err instanceof RateLimiterRes) return err
     throw err
   })
-  // It was blocked in memory, so Redis has not counted it.
+  // With 0 points, the caller was blocked in memory, and Redis has not counted this use.
   return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
 }
 
 /**
  * Adds ARGV[1] to the counter, which expires ARGV[2] seconds after it was made. Unlike the script of
- * rate-limiter-flexible, it starts again when the value is not a valid counter: not a number, negative, or without an
- * expiry.
+ * rate-limiter-flexible, the counter starts again when the value is not a valid counter: not a number, negative, or
+ * without an expiry.
  */
 const COUNT = `
   local points, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -24,9 +24,9 @@ export interface CircuitBreakerOptions {
 export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * Limits the time of each piece of work. After a failure Redis is not asked for a pause, so that a stalled Redis
- * costs one time limit for each pause and not one for each request. Then one piece of work tries, while others still
- * fail at once.
+ * Limits the time of each piece of work. After a failure Redis is not asked for a pause, so that a stalled Redis costs
+ * one time limit for each pause and not one for each request. After the pause one piece of work tries Redis, while
+ * others still fail at once.
  */
 export function circuitBreaker({
   timeoutMs,
@@ -85,7 +85,7 @@ async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> 
     }
     const wait = (ms: number) => {
       timer = setTimeout(() => {
-        // Timers count from the beginning of a turn, which may be long ago.
+        // Timers count from the beginning of the turn in which they are set, which may be long ago.
         const leftMs = endsAt - performance.now()
         if (leftMs > 0) wait(leftMs)
         else timer = setTimeout(giveUp, GRACE_MS)

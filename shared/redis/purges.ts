@@ -11,7 +11,7 @@ import { openRedis, type Redis } from './redis.ts'
 type Purge = { name: string } | 'missed' | 'everything'
 
 /**
- * Tells every process that shares a Redis what to drop from its caches, at once. In a process that is not reached,
+ * Makes every process that shares a Redis drop values from its caches, at once. In a process that is not reached,
  * cached values expire within seconds.
  */
 export interface Purges {
@@ -51,7 +51,7 @@ export function openPurges(redis: Redis | undefined): Purges {
   }
 }
 
-/** For a process that only sends purges. */
+/** Opens purges for a process that only sends them. */
 export async function openPurger(
   { url, ...config }: RedisConfig,
   opened: Closeable[],

@@ -16,7 +16,7 @@ export interface Redis extends Closeable {
   prefix: string
   /**
    * @returns what the work returns
-   * @throws Error when it fails or takes too long, and at once while Redis is known to be out of reach
+   * @throws Error when the work fails or takes too long, and at once while Redis is known to be out of reach
    */
   run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
   /**
@@ -40,8 +40,8 @@ const KEEP_ALIVE_MS = 10_000
 const PING_MS = 5_000
 
 /**
- * Opens connections to Redis. It succeeds even if Redis is out of reach: that is logged once for each outage, and the
- * connection is tried again and again.
+ * Opens connections to Redis. It succeeds even if Redis is out of reach. Each outage is logged once, and the connection
+ * is tried again and again.
  */
 export async function openRedis(
   { url, timeoutMs, prefix }: RedisConfig & { url: string },
@@ -51,7 +51,7 @@ export async function openRedis(
     timeoutMs,
     pauseMs: PAUSE_MS,
     now: () => performance.now(),
-    // A value of another type, which somebody else stored, counts as none.
+    // A value of another type, which somebody else stored, does not mean that Redis is out of reach.
     isOutage: (err) => !messageOf(err).startsWith('WRONGTYPE'),
     onAway: (err) => {
       const reason = client.status === 'ready' ? messageOf(err) : lastFault
@@ -63,14 +63,14 @@ export async function openRedis(
   })
   let lastFault = 'no connection'
   const client = connect(url, timeoutMs)
-  // For each failed attempt to connect; the circuit breaker logs it once.
+  // Each failed attempt to connect emits an error; the circuit breaker logs only one for each outage.
   client.on('error', (err) => (lastFault = messageOf(err)))
   const listeners: IoRedis[] = []
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
-  // So that an outage and its end are noticed and logged even when few requests use Redis, and already when the
-  // process starts.
+  // Redis is probed, so that an outage and its end are noticed and logged even when few requests use Redis, and already
+  // when the process starts.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
   await probe()
   timers.push(setInterval(() => void probe(), PING_MS).unref())
@@ -87,7 +87,8 @@ export async function openRedis(
           listener.disconnect(true)
         })
       }
-      // Why not autoResubscribe: only once the channel is subscribed again is it known that messages were missed.
+      // Why not autoResubscribe: onGap must be called when the channel is subscribed again, because messages may be
+      // missed until then.
       listener.on('ready', begin)
       if (listener.status === 'ready') begin()
       listener.on('message', (_channel: string, message: string) => {
@@ -112,7 +113,8 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // The circuit breaker gives up first; this limit is for commands outside of it, so that nothing is kept for ever.
+    // The circuit breaker gives up first; this limit is for commands outside of the circuit breaker, so that nothing is
+    // kept for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,

@@ -4,7 +4,7 @@ import type { EnvReader } from '../config/env-reader.ts'
 /**
  * Reads where a process answers probes and shows its metrics.
  *
- * @param port a different one for each service, so that all of them start on one machine
+ * @param port the default port; each service has another, so that all of them can run on one machine
  */
 export const readAdminConfig = (read: EnvReader, port: number) => ({
   port: readPort(read, 'ADMIN_PORT', 'the port for probes and metrics', port),

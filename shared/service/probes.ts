@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The answers to a process's probes. */
 export interface Probes {
-  /** Whether its own work goes on. Never asks another system, because a restart would not repair that one. */
+  /**
+   * Whether the process's own work goes on. It never asks another system, because a restart would not repair that
+   * system.
+   */
   isLive: () => boolean
-  /** Whether it can do its work now. */
+  /** Whether the process can do its work now. */
   isReady: () => Promise<boolean>
 }
 

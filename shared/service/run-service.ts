@@ -30,7 +30,7 @@ export interface Service<Config extends ServiceConfig> {
 
 /** What a service gets to open its parts. */
 interface Frame {
-  /** Each part is added here once it is open: they are closed newest first, also after a failed start. */
+  /** Each part is added here once it is open. Parts are closed newest first, also after a failed start. */
   opened: Closeable[]
   metrics: Metrics
   log: Logger
@@ -67,7 +67,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   )
   const log = createLogger(config.logLevel).child({ service: name })
   expectLostOutput()
-  // From the start, so that a stop during the start is orderly, too.
+  // Signals are handled from the start, so that a stop during the start is orderly, too.
   const stopped = stopSignal(log, STOP_MS)
   const opened: Closeable[] = []
   try {
@@ -87,7 +87,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   }
 }
 
-/** @param probes read at each request: they change while the process starts and stops */
+/** @param probes read at each request, because they change while the process starts and stops */
 async function openAdminPort(
   { host, port }: AdminConfig,
   probes: Probes,

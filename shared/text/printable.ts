@@ -11,7 +11,7 @@ const UNSEEN = /\p{C}/gu
 export const printable = (text: string): string =>
   text.replaceAll(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Makes Tally's own lines printable, which may contain text from elsewhere; they stay separate lines. */
+/** Makes lines printable that Tally wrote and that may contain text from elsewhere. They stay separate lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 
 /** JSON that is safe in a terminal, and parses to the same value. */

@@ -1,8 +1,11 @@
 import { type Micros, MICROS_PER_SECOND } from './microsecond-clock.ts'
 
-/** Why the last one is kept: all events of a request share their accepted_at. */
+/** The last result. It is kept because all events of a request share their accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }
-/** Many requests share its second, whose calendar date takes most of the time. */
+/**
+ * The last second that was formatted. It is kept because many requests share it, and its calendar date takes most of
+ * the time.
+ */
 let formattedSecond: { second: number; text: string } = { second: -1, text: '' }
 
 /** An instant in ClickHouse's form of DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */

@@ -1,27 +1,27 @@
 /** Microseconds since 1970 (UTC). A double holds them exactly until the year 2255. */
 export type Micros = number
 
-/** Reads the time. Every component that needs "now" gets one; tests pass their own. */
+/** Reads the time. Every component that needs "now" gets a clock; tests pass their own. */
 export type Clock = () => Micros
 
 export const MICROS_PER_SECOND = 1_000_000
 export const MICROS_PER_MS = 1_000
 
-/** How far the two sources may drift apart before the fine one is adjusted, in microseconds. */
+/** How far the wall clock and the monotonic clock may drift apart before the latter is adjusted, in microseconds. */
 const DRIFT_MAX = 2_000
 
 /**
- * If the wall clock is set back by more than this, this clock follows; otherwise it waits until the wall clock
- * catches up.
+ * If the wall clock is set back by more than this many microseconds, this clock follows. Otherwise each reading adds
+ * one microsecond until the wall clock catches up.
  */
 const SET_BACK_MAX = 1_000_000
 
 /**
- * A clock with true microseconds that follows the system's wall clock. It never shows one microsecond twice, unless
- * the wall clock is set back by more than a second.
+ * A clock with true microseconds that follows the system's wall clock. It never shows one microsecond twice, unless the
+ * wall clock is set back by more than a second.
  *
- * Why not Date.now(): it has milliseconds, so two corrections of one event within one would tie. Why not
- * performance.now() alone: it starts at the wall clock and then ignores every adjustment of it.
+ * Why not Date.now(): it has milliseconds, so two corrections of one event in the same millisecond would tie. Why not
+ * performance.now() alone: it starts at the time of the wall clock and then ignores every adjustment of the wall clock.
  */
 export function microsecondClock(
   wallMs: () => number = Date.now,

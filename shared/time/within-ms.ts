@@ -1,8 +1,9 @@
 /**
- * The result of a promise, unless it takes too long. Then the work behind it goes on, and its result is ignored.
+ * The result of a promise, unless it takes too long. After that time the work behind the promise goes on, and its
+ * result is ignored.
  *
  * @param message of the error
- * @throws Error with that when the time is over
+ * @throws Error with this message when the time is over
  */
 export async function withinMs<T>(timeoutMs: number, answer: Promise<T>, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -15,16 +15,15 @@ export interface RecountDeps {
 
 /** A month of a namespace, counted again. */
 export interface Recount extends UsageCount {
-  /** Previously counted events, by the stored count; `missing` is relative to these. */
+  /** The number of events by the stored count. `missing` counts events of these. */
   counted: number
 }
 
 /**
- * Counts the events of each month again, and compares the result with the stored counts. Of the events accepted by
- * then none may be missing, whatever came later, and however often an event was loaded, corrected or voided.
+ * Counts the events of each month again, and compares the result with the stored counts. No event that a stored count
+ * includes may be missing, whatever was accepted later, and however often an event was loaded, corrected or voided.
  *
- * @param before events accepted before this are counted where there is no stored count; usage accepted by then should
- *   be loaded
+ * @param before the new counts include the events that were accepted before this time, which should all be loaded
  * @returns month by month, each namespace that has, or had, events in it
  */
 export async function* recountUsage(
@@ -47,7 +46,7 @@ export async function* recountUsage(
         return {
           namespaceId,
           month,
-          // A clock may have been set back.
+          // `before` is the earlier time when a clock was set back.
           events: before < countedBefore ? again : now,
           countedBefore: Math.max(before, countedBefore),
           counted,

@@ -11,10 +11,10 @@ export type FindStoredEvents = (
 ) => Promise<Map<string, UsageEvent>>
 
 /**
- * Finds events as they count in ClickHouse. A recently accepted event may not be stored yet: it is reported missing
+ * Finds events as they count in ClickHouse. A recently accepted event may not be stored yet: an event counts as missing
  * only after everything that was in the log at the time of the call is loaded.
  *
- * @throws DomainError overloaded when that takes too long
+ * @throws DomainError overloaded when this takes too long
  */
 export function findStoredEventsIn(
   events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>,
