@@ -8,8 +8,8 @@ export interface Ratio {
   readonly denominator: bigint
 }
 
-// Why not Amount: an hour's price by the second is a quotient that no decimal holds exactly. decimal.js would round
-// it once when dividing and once more to minor units.
+// Why not Amount: a price for an hour, charged by the second, gives a quotient that no decimal equals exactly.
+// decimal.js would round it once when dividing and once more to minor units.
 
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/
 

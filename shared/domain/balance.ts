@@ -1,7 +1,7 @@
 import { addAmounts, type Amount, subtractAmounts, ZERO } from '../amount/amount.ts'
 import type { UsageSource } from './usage-source.ts'
 
-/** What an account was granted and used of one source, and what is left. */
+/** What an account was granted and has used of one source, and the difference. */
 export interface Balance {
   accountId: string
   source: UsageSource

@@ -55,11 +55,15 @@ export function findTimeFault(occurredAt: number, now: number): string | undefin
 export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
   occurredAt > now + OCCURRED_AHEAD_MAX_S
 
-/** What the key of an identity comes from. Each kind has its own tag, so that ids of two kinds never collide. */
+/**
+ * What makes an event's identity, beside account and source. Each kind has its own tag, so that ids of two kinds never
+ * collide.
+ */
 export type IdentityKey =
   | { kind: 'event'; key: string }
   | { kind: 'route'; route: string; key: string; index: number }
-  // For requests that began before identities contained the route. Then a key gave the same ids on both routes.
+  // For requests that began before identities contained the route. At that time, a key gave the same ids on both
+  // routes.
   | { kind: 'request'; key: string; index: number }
   | { kind: 'random' }
 

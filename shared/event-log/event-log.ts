@@ -68,8 +68,8 @@ export interface EventLog extends Closeable {
 
   /**
    * For each partition, the offset of the first record that is still kept and was appended or accepted at or after an
-   * instant. The time of acceptance may be later than that of appending if a clock was ahead. The log considers this as
-   * far as it can.
+   * instant. If a clock was ahead, a record's time of acceptance may be later than its time of appending. The log
+   * considers this as far as it can.
    */
   positionsAt(at: Micros): Promise<Position[]>
 

@@ -17,7 +17,8 @@ const SAME_MS = 100
  * Returns a function for the time up to which the list of events is complete: no event that was accepted before that
  * time can still arrive.
  *
- * It first reads what is on its way into the log, then what is in the log, because events move in that order.
+ * It first looks at the events that are on their way into the log, then at the events in the log, because events move
+ * in that order.
  */
 export function listedUpToOf({ lowestUnderWay, eventLog }: ListedUpToOptions): () => Promise<Micros> {
   const look = async (): Promise<Micros> => {

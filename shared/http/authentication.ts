@@ -21,7 +21,10 @@ type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 /** Finds the caller that a key belongs to, if the key may be used now; without a promise when it is cached. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
-/** How long the result of a look-up may be cached, counted from its start: a revoked key works no longer than this. */
+/**
+ * The longest time for which the caller of a key may be cached, counted from the start of the look-up. A revoked key
+ * works no longer than this.
+ */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
 /** The most wrong keys that are cached. They have a cache of their own, so that they do not push out right keys. */

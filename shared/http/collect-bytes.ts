@@ -12,7 +12,7 @@ import { HttpError } from './http-error.ts'
  *
  * @param tooLarge makes the error for more than bytesMax
  * @param tenant the tenant whose share of the memory the body takes
- * @throws HttpError 503 when all bodies in memory, or those of the tenant, take too much
+ * @throws HttpError 503 when all bodies in memory, or the bodies of the tenant, take too much
  */
 export function collectBytes(
   stream: Readable,

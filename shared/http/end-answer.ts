@@ -9,8 +9,8 @@ const REST_BYTES = 16 * 1_024 * 1_024
  * Ends an answer, also while the body of its request is still arriving. If the connection were closed at once, the
  * answer would be lost, because a client that still writes gets a reset. So the rest of the body is read and discarded.
  * A short rest leaves the connection open for the next request. In three cases the connection closes: a long rest, a
- * rest of unknown length, and a rest that the client holds back until it is asked for. The answer then announces the
- * close, because otherwise the client would send its next request into a closing connection.
+ * rest of unknown length, and a body that the client holds back until it gets `100 Continue`. The answer then announces
+ * the close, because otherwise the client would send its next request into a closing connection.
  *
  * @param res its status and headers are set and not yet sent
  */

@@ -59,7 +59,7 @@ export function answerError(
   }
 }
 
-/** Without the query, which may contain private data. */
+/** The path without the query, which may contain private data. */
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? ''
 
 const isSuspended = (err: unknown): boolean => err instanceof DomainError && err.code === 'suspended'

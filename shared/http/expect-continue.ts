@@ -9,8 +9,8 @@ interface Waiting {
 const waiting = new WeakMap<object, Waiting>()
 
 /**
- * Records that the client of a request waits for `100 Continue` before it sends the body. An answer without `100
- * Continue` closes the connection, because the next bytes could be the body or another request.
+ * Records that the client of a request waits for `100 Continue` before it sends the body. An answer without that status
+ * closes the connection, because the next bytes could be the body or another request.
  */
 export function noteExpectation(req: IncomingMessage, res: ServerResponse): void {
   waiting.set(req, { res, keepsAlive: res.shouldKeepAlive })

@@ -189,7 +189,7 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next()
 }
 
-/** A HEAD is answered like its GET; Node leaves the body out. */
+/** A HEAD is answered like a GET of the same path; Node omits the body. */
 const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()

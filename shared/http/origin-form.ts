@@ -7,8 +7,8 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?@]+)([/?].*)?$/i
  * Rewrites a request whose target is a whole URL, as clients of a proxy send it, to the usual form. `req.url` becomes
  * the path, and the header Host becomes the URL's host, whatever it was (RFC 9112, 3.2.2). `*` stays.
  *
- * A target with a fragment has neither form. Express would drop the fragment, and because of it would read `\` in the
- * path as `/`.
+ * A target with a fragment has neither form. Express would drop the fragment. It also reads the path before a fragment
+ * differently: `\` as `/`.
  *
  * @returns whether the target has one of these forms
  */

@@ -20,8 +20,8 @@ export function expectHangingThread(): void {
 
 /**
  * Ends the process when the work is done, with the exit code that the work set. After an error with a cause outside of
- * the program, only its message is printed and the exit code is 1; after wrong arguments it is 2. Any other error is a
- * bug: its stack is printed, and the exit code is 1.
+ * the program, only the error's message is printed and the exit code is 1. After wrong arguments the exit code is 2.
+ * Any other error is a bug: its stack is printed, and the exit code is 1.
  */
 export function exitWith(main: () => void | Promise<void>): void {
   endOnLostOutput(process)

@@ -10,9 +10,9 @@ export function expectLostOutput(): void {
 }
 
 /**
- * Ends a process that cannot print its result with one line and exit code 1, instead of a stack. It prints nothing when
- * the reader has gone, as `head` does after its last line. If standard error cannot be written either, the error is
- * lost.
+ * Ends a process that cannot print its result. It prints one line instead of a stack, and the exit code is 1. When the
+ * reader has gone, as `head` does after its last line, it prints nothing. If standard error cannot be written either,
+ * the error is lost.
  */
 export function endOnLostOutput(proc: NodeJS.Process): void {
   const { stdout, stderr } = proc

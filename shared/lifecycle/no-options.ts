@@ -5,7 +5,7 @@ import { UsageError } from '../errors/usage-error.ts'
  *
  * @param args the arguments after the command's name
  * @param command how it is called: `npm start`
- * @param about what it does, as a sentence
+ * @param about what the command does, as a sentence
  * @returns the help text when it was requested
  * @throws UsageError for any other argument: if it were ignored, a setting would seem to have taken effect
  */

@@ -37,7 +37,7 @@ export interface Metrics {
 /** How long a scrape waits for values from other systems; later values appear in the next scrape. */
 const REFRESH_MS = 2_000
 
-/** Opens the metrics of a process, with those of every Node process and the count of dropped log lines. */
+/** Opens the metrics of a process, with the usual metrics of Node and the count of dropped log lines. */
 export function openMetrics(): Metrics {
   const register = new Registry()
   const registers = [register]

@@ -1,6 +1,6 @@
 /** The state of a caller's limit after a use. */
 export interface Standing {
-  /** False when the caller asked for more than was left. */
+  /** False when the caller wanted more points than were left. */
   isWithin: boolean
   /** The points that are left in this window of time. */
   remaining: number

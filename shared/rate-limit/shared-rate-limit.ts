@@ -48,7 +48,7 @@ export function sharedRateLimit(
     keyPrefix: redis.prefix + NAMES.limit(name),
     points: quota,
     duration: windowS,
-    // Redis is not asked again in this window about a caller that has used everything up.
+    // In this window, Redis gets no more requests about a caller that has used up its quota.
     inMemoryBlockOnConsumed: quota,
     insuranceLimiter: new RateLimiterMemory({ points: quota, duration: windowS }),
   })
@@ -156,7 +156,7 @@ async function consume(
     if (err instanceof RateLimiterRes) return err
     throw err
   })
-  // With 0 points, the caller was blocked in memory, and Redis has not counted this use.
+  // If the answer has 0 points, the caller was blocked in memory, and Redis has not counted this use.
   return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
 }
 

@@ -9,7 +9,7 @@ class RedisAway extends Error {
 export interface CircuitBreakerOptions {
   /** The time limit of one piece of work. */
   timeoutMs: number
-  /** How long Redis is not asked after a failure. */
+  /** For how long after a failure Redis gets no requests. */
   pauseMs: number
   /** Milliseconds that never go back. */
   now: () => number
@@ -24,9 +24,9 @@ export interface CircuitBreakerOptions {
 export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * Limits the time of each piece of work. After a failure Redis is not asked for a pause, so that a stalled Redis costs
- * one time limit for each pause and not one for each request. After the pause one piece of work tries Redis, while
- * others still fail at once.
+ * Limits the time of each piece of work. After a failure there is a pause in which Redis gets no requests. So a stalled
+ * Redis costs one time limit for each pause, and not one for each request. After the pause one piece of work tries
+ * Redis, while others still fail at once.
  */
 export function circuitBreaker({
   timeoutMs,

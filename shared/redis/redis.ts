@@ -27,7 +27,7 @@ export interface Redis extends Closeable {
   listen(channel: string, onMessage: (message: string) => void, onGap: () => void): void
 }
 
-/** How long Redis is not asked after it failed. */
+/** For how long after a failure Redis gets no requests. */
 const PAUSE_MS = 1_000
 /** How long a start waits for Redis before it goes on without it. */
 const START_MS = 1_000

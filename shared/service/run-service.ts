@@ -21,7 +21,7 @@ export interface ServiceConfig {
 export interface Service<Config extends ServiceConfig> {
   /** As in `npm run gateway`. */
   name: string
-  /** What it does, as a sentence. */
+  /** What the service does, as a sentence. */
   about: string
   readConfig: (read: EnvReader) => Config
   /** Opens its parts in order. */

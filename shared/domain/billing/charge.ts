@@ -16,7 +16,7 @@ import type { PriceTerms } from './price.ts'
 
 /** What a price is applied to. */
 export interface ChargeRequest {
-  /** In the unit of what is measured; negative usage is billed as 0. */
+  /** In the unit of the metric or currency that is measured; negative usage is billed as 0. */
   quantity: Ratio
   /** True for counted usage, which is never prorated; false for an agreed quantity, which is prorated by time. */
   isMeasured: boolean
@@ -31,7 +31,7 @@ export interface ChargeRequest {
 }
 
 export interface Charge {
-  /** The priced part of the quantity: what exceeds the included quantity; never negative. */
+  /** The part of the quantity that is priced: the part above the included quantity; never negative. */
   billableQuantity: Ratio
   /** Before discount, share and bounds; only for graduated and volume prices. */
   tiers?: TierCost[]

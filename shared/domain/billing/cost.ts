@@ -32,7 +32,7 @@ export interface Cost {
 /**
  * What a quantity costs before discount, share and bounds; not rounded.
  *
- * @param quantity in the unit of what is measured, without the included quantity; not negative
+ * @param quantity in the unit of the metric or currency that is measured, without the included quantity; not negative
  */
 export function costOf(terms: PriceTerms<Ratio>, quantity: Ratio): Cost {
   switch (terms.model) {

@@ -74,7 +74,7 @@ const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, R
 
 /**
  * The credit that expires soonest is spent first; of credits that expire together, the credit that took effect first.
- * After both, grants that are not yet stored come last.
+ * If both times are equal, stored grants come before grants that are not yet stored.
  */
 function bySpending(a: CreditGrant, b: CreditGrant): number {
   const [aEnd, bEnd] = [a.expiresAt ?? Infinity, b.expiresAt ?? Infinity]

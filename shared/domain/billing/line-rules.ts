@@ -98,7 +98,7 @@ function findOverrideFault(
   const { terms } = price
   if (terms.model === 'flat' && !terms.recurring) return 'the price is due once, and what a card rates is not'
   // A card may price the product in several ways: it is enough if the price fits one of them. If the card does not
-  // price the product yet, it may do so later.
+  // price the product yet, a rate for it may be added later.
   const faults = (rates.get(rateCardId) ?? [])
     .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
     .map((rate) => findUseFault(rate, terms, currency))
@@ -136,9 +136,9 @@ function findReferenceFault(
 }
 
 /**
- * The first line of a kind whose time overlaps that of an earlier line of the list, or undefined. A contract has at
- * most one minimum and one card at a time. Times after a cancellation count, too, because a cancellation can be taken
- * back.
+ * The first line of a kind that overlaps in time with an earlier line of that kind in the list, or undefined. A
+ * contract has at most one minimum and one card at a time. Times after a cancellation count, too, because a
+ * cancellation can be taken back.
  *
  * @param lines of one contract
  */

@@ -57,7 +57,7 @@ export type Warning =
   | { code: 'negative_quantity'; lineId: string; rateId: string; value: string | null }
   | { code: 'override_unused'; lineId: string; override: PriceOverride }
 
-/** Usage in the time of card lines that no rate matches. */
+/** Usage that no rate matches, in the time of card lines. */
 export interface Unrated {
   source: UsageSource
   eventCount: bigint
@@ -244,7 +244,7 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
     'sum',
   )
 
-/** Whether the line of a piece begins with this piece. */
+/** Whether a piece is the first of its line. */
 const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === startAt
 
 /**
