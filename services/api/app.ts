@@ -46,15 +46,15 @@ export interface ApiDeps {
   clickhouse: ClickHouse
   /** Reads usage and balances. */
   usage: UsageReader
-  /** Reads the usage that invoices are rated by. */
+  /** Reads usage for invoices. */
   ratedUsage: PreviewDeps['usage']
-  /** Reads the usage that simulations are rated by. */
+  /** Reads usage for simulations. */
   simulatedUsage: SimulationDeps['usage']
-  /** Reads the usage of invoices as it was known at some time. */
+  /** Reads usage for invoices as it was known at an earlier time. */
   knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
-  /** No event accepted before this can still appear in the list of events. */
+  /** No event accepted before this time can be added to the list of events any more. */
   listedUpTo: () => Promise<Micros>
   /** Waits until everything accepted so far is counted. */
   drain: Drain

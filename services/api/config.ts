@@ -10,15 +10,15 @@ import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 
-/** Once inflated; the largest body the API takes has a few texts of 2,048 characters. */
+/** The largest body that the API takes, after decompression. */
 const BODY_BYTES_MAX = 256 * 1_024
 
-/** Between two looks for what test companies left behind when they were reset, to delete it. */
+/** The time between two searches for data to delete: the data that resets of test companies left behind. */
 const EMPTY_EVERY_MS = 60_000
 
-/** Between two rounds of reading ahead: twice in a slot. */
+/** The time between two rounds of reading ahead: half a slot. */
 const WARM_EVERY_MS = 150_000
-/** After a round, before accounts that are asked for begin another one. */
+/** The least time between two rounds when the second begins early, because of requested accounts. */
 const WOKEN_AFTER_MS = 30_000
 
 /** Settings of the API. */

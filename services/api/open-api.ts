@@ -43,14 +43,14 @@ export interface ApiOptions {
   lookUpTimeoutMs: number
 }
 
-/** The API, as far as it is opened before it serves. */
+/** The API before it serves requests. */
 export interface OpenedApi {
   handler: RequestListener
   /** Reads usage ahead, until it is closed. */
   warming: Closeable
 }
 
-/** The API on its engines, for a process of its own or one with others. */
+/** Opens the API on its engines, in a process of its own or a shared one. */
 export function openApi(
   { access, requests, metrics, log, nowMs, admitWrite, clickhouse, latestSums, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,

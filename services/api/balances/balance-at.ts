@@ -12,7 +12,7 @@ export type BalanceAt = (
 ) => Promise<Balance>
 
 /**
- * The balance of one account and source: grants in force now minus all usage ever, fetched side by side.
+ * The balance of one account and source: grants in force now minus all usage ever. Both are read at the same time.
  *
  * @throws DomainError not_found when there is no such account or metric
  */
@@ -23,7 +23,7 @@ export function balanceAt(
   return async (namespaceId, accountId, source, now) => {
     const [granted, used] = await Promise.all([
       sumGrants({ namespaceId, accountId, source, at: now }),
-      usage.sumByAccount(namespaceId, [accountId]), // of all sources: they are cached together
+      usage.sumByAccount(namespaceId, [accountId]), // reads all sources, because they are cached together
     ])
     if (!granted.hasAccount) throw new DomainError('not_found', `no account ${accountId}`)
     if (!granted.hasSource) throw new DomainError('not_found', `no metric ${source}`)

@@ -9,10 +9,10 @@ import { requiredSource } from '../core/named-source.ts'
 import { balanceAt } from './balance-at.ts'
 import { balancesOf } from './balances-of.ts'
 
-/** The balances of an account take as long as so much of a body, some 80 microseconds. */
+/** To compute the balances of one account takes as long as to write a body of this many bytes (awaitAnswer). */
 const ACCOUNT_BYTES = 1_300
 
-/** What is left: grants minus usage. */
+/** Balances: grants minus usage. */
 export function balanceOperations(
   reads: BatchedReads,
   usage: Pick<AccountSumsReader, 'sumByAccount'>,

@@ -15,28 +15,28 @@ export interface WarmingDeps {
 }
 
 export interface WarmingOptions {
-  /** 0: none. */
+  /** How many accounts are read ahead at most; 0: none. */
   accountsMax: number
   everyMs: number
-  /** The least time between two rounds, when first balances of accounts wake it. */
+  /** The least time between two rounds when the second begins early because of WOKEN_BY_MISSES. */
   wokenAfterMs: number
 }
 
-/** Accounts that share a query. More of them cost less CPU each, but balances that are asked for wait longer. */
+/** How many accounts share a query. With more, each costs less CPU, but requests for balances wait longer. */
 const AT_ONCE = 500
-/** After each read it rests for this many times as long as the read took. */
+/** After each read the warming pauses for this many times the duration of the read. */
 const REST = 4
 const FIRST_AFTER_MS = 1_000
-/** So many first balances of accounts wake it. */
+/** After this many first balances of accounts the next round begins early. */
 const WOKEN_BY_MISSES = 10
 const LOOKS_EVERY_MS = 200
 const JOB = 'warming of balances'
 
 /**
  * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next.
- * What cannot be read is passed over.
+ * Accounts that cannot be read are skipped.
  *
- * @param signal ends it at once; what is under way in ClickHouse ends by itself
+ * @param signal stops the warming at once; a query that ClickHouse has begun runs to its end
  * @returns how many accounts were read
  * @throws the first failure, after everything else was read
  * @internal
@@ -77,8 +77,8 @@ export async function warmBalances(
 }
 
 /**
- * Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away
- * what was cached. When several accounts are asked for that were not warm, it does not wait for the next round.
+ * Warms balances soon after the start and then repeatedly, because other accounts come into use and late usage makes
+ * cached sums invalid. When several accounts that were not warm are requested, the next round begins early.
  */
 export function keepBalancesWarm(
   deps: WarmingDeps,
@@ -111,7 +111,7 @@ export function keepBalancesWarm(
   )
 }
 
-/** Rejects when the signal aborts, or when nobody waits for that any more. */
+/** Rejects when `signal` aborts. `over` makes it reject as well: then nobody waits for `signal` any more. */
 async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
   await once(signal, 'abort', { signal: over })
   throw new Error('stopped')

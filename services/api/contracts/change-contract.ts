@@ -11,17 +11,17 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { type LineChangesBody, readLineChanges } from './line-changes.ts'
 
-// Changes of a contract. Each runs within a transaction, locks the contract, and only then asks for the time, in Unix
-// seconds. So after waiting for another change it does not write a time before that one. Each returns undefined when
-// there is no such contract.
+// Changes of a contract. Each runs within a transaction, locks the contract, and only then reads the time, in Unix
+// seconds. So a change that waited for another never writes an earlier time than the other did. Each returns undefined
+// when there is no such contract.
 
 type Now = () => Promise<number>
 
 /**
  * Changes the fields of a contract, or moves its end to a later time.
  *
- * @throws DomainError conflict when it is over, or the account follows another card after the old end; unprocessable
- *   when it is to end earlier, and when another contract has the external id
+ * @throws DomainError conflict when the contract is over, or when the account follows another card after the old end;
+ *   unprocessable when the new end is earlier, or when another contract has the external id
  */
 export async function changeTerms(
   db: PoolClient,
@@ -45,7 +45,8 @@ export async function changeTerms(
 /**
  * Ends lines and adds others.
  *
- * @throws DomainError as readLineChanges does, and conflict when the account follows a card at that time
+ * @throws DomainError as readLineChanges does, and conflict when the account already follows a card at the time of a
+ *   new line
  */
 export async function changeLines(
   db: PoolClient,
@@ -62,10 +63,11 @@ export async function changeLines(
 }
 
 /**
- * Lets a contract end earlier. It replaces an earlier cancellation that is pending; if the contract is already
- * canceled, the first cancellation stays.
+ * Ends a contract early. A cancellation that is still pending is replaced. If the contract is already canceled, its
+ * cancellation stays.
  *
- * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
+ * @throws DomainError conflict when the contract has ended, unprocessable when the requested time lies in the past or
+ *   after the contract's end
  */
 export async function cancelContract(
   db: PoolClient,

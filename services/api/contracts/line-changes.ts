@@ -26,13 +26,14 @@ export interface LineChanges {
 }
 
 /**
- * Checks a change of a contract's lines; it writes nothing. It locks what new lines refer to, until the transaction
+ * Checks a change of a contract's lines and writes nothing. What new lines refer to stays locked until the transaction
  * ends.
  *
  * @param contract with all lines it ever had
  * @param now in whole Unix seconds
- * @throws DomainError conflict when the contract is over, or would follow two cards at once; unprocessable for a time
- *   before now or the contract's start, for the end of a line that is not in force then, and as requireUsable does
+ * @throws DomainError conflict when the contract is over, or would follow two cards at once; unprocessable when
+ *   effective_at lies in the past or outside the contract, when a line to be ended is not in force at that time, and
+ *   as requireUsable does
  */
 export async function readLineChanges(
   db: Queryable,
@@ -58,9 +59,9 @@ export async function readLineChanges(
  * Checks the lines of a contract against each other.
  *
  * @param lines all lines the contract ever had
- * @param asked those of them that are new
- * @throws DomainError conflict when two follow a card at once; unprocessable when two set a minimum at once, and when
- *   there are too many lines that have not ended
+ * @param asked the new ones among `lines`
+ * @throws DomainError conflict when two lines follow a card at the same time; unprocessable when two set a minimum at
+ *   the same time, or when there are too many lines that have not ended
  */
 export function requireLinesTogether(
   lines: readonly ContractLine[],

@@ -19,7 +19,7 @@ type NewContractBody = RequestOf<'createContract'>['body']
  *
  * @param now in whole Unix seconds
  * @throws DomainError malformed or unprocessable for terms that are not possible; conflict when the account already
- *   follows a card at that time, or another contract has the external id
+ *   follows a card at the time of a line, or another contract has the external id
  */
 export async function makeContract(
   db: PoolClient,

@@ -36,7 +36,7 @@ const COMPANIONS = new Set(Object.values(KINDS).flat())
 /**
  * Reads lines and checks each by itself; requireUsable checks what they refer to.
  *
- * @param field the field of the body that holds them
+ * @param field the field of the body that contains the lines
  * @param startsAt when a line without starts_at starts, in Unix seconds
  * @throws DomainError malformed for a field of another kind of line; unprocessable for an impossible value
  */
@@ -101,7 +101,7 @@ function discountOf({ discount_percent: text = '0' }: NewLineBody, label: string
 function overridesOf(bodies: readonly OverrideBody[], label: string): PriceOverride[] {
   const seen = new Set<string>()
   return bodies.map(({ product_id: productId, value, price_id: priceId }, index) => {
-    const meant = JSON.stringify({ productId, value }) // null means all other values, no value means all values
+    const meant = JSON.stringify({ productId, value }) // null: all other values; absent: all values
     if (seen.has(meant))
       throw impossible(`${label}[${index}]`, 'another override is of the same product and value')
     seen.add(meant)
@@ -113,7 +113,7 @@ function creditOf(body: CreditBody, label: string) {
   const source = sourceOf(body, label)
   if (compareAmounts(parseAmount(body.amount), parseAmount('0')) === 0)
     throw impossible(`${label}.amount`, 'must be greater than 0')
-  // An expired grant would also take back what was used of it, because balances count all usage ever.
+  // Balances count all usage ever. So when a grant expires, its used part, too, would be taken from the balance.
   if (body.expires === 'period_end' && body.metric_id !== undefined)
     throw impossible(`${label}.expires`, 'period_end is for credit in a currency')
   return { amount: canonicalAmount(body.amount), source, expires: body.expires }

@@ -10,11 +10,11 @@ import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { AskedLine } from './new-lines.ts'
 
 /**
- * Locks what new lines refer to until the transaction ends, so that it stays as it was checked.
+ * Locks what new lines refer to, and checks it. The locks last until the transaction ends, so the result stays true.
  *
  * @param contract the contract of the lines
- * @throws DomainError unprocessable for a line outside the contract, and for a reference that does not exist, is
- *   archived, is in another currency, or cannot be priced that way
+ * @throws DomainError unprocessable for a line outside the contract, and for a reference to something that does not
+ *   exist, is archived, is in another currency, or cannot be priced in this way
  */
 export async function requireUsable(
   db: Queryable,
@@ -29,7 +29,7 @@ export async function requireUsable(
   }
 }
 
-/** The locking order is the usual one: cards before prices, each by id. Each kind takes one statement. */
+/** Locks cards before prices, each in order of id, as all transactions do. Each kind takes one statement. */
 async function holdReferences(
   db: Queryable,
   namespaceId: string,

@@ -79,7 +79,7 @@ interface TimedContract {
   at: number
 }
 
-/** Shows the contract at the current time, which is at least that of the change. */
+/** Shows the contract at the current time, but never at a time before the change. */
 function timedToBody({ contract, at }: TimedContract, { clock }: { clock: () => Date }) {
   return contractToBody(contract, Math.max(secondsOf(clock()), at))
 }
@@ -95,7 +95,7 @@ function timed<Id extends OperationId>(
   }
 }
 
-/** @throws DomainError unprocessable when the mode asks for a time and none is given, or the other way round */
+/** @throws DomainError unprocessable when the mode needs a time and none is given, or a time is given and not needed */
 function cancelRequestOf({ mode, cancel_at: cancelAt }: RequestOf<'cancelContract'>['body']): CancelRequest {
   if (mode !== 'at') {
     if (cancelAt === undefined) return { mode }

@@ -15,7 +15,7 @@ export const pageOf =
 
 export const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1_000)
 /**
- * A company's time and the real time, by one reading of the clock.
+ * A company's time and the real time, from one reading of the clock.
  * @param realMs real time
  */
 export const clockToBody = (aheadMs: number, realMs = Date.now()) => ({

@@ -13,7 +13,7 @@ import { routeOf } from './route-of.ts'
 export interface Attempt {
   /** Method and path, with the ids of the request in it. */
   route: string
-  /** The route under which an earlier version stored keys; undefined if that was the same. */
+  /** The route under which an earlier version stored keys; undefined if it is the same as `route`. */
   formerRoute?: string
   key: string | undefined
   /** The requested change in the wire's field names: the body, with the defaults of openapi.yaml filled in. */
@@ -44,7 +44,7 @@ export const changesIn = ({ body }: { body: unknown }): object =>
 
 /**
  * Does something once for each Idempotency-Key.
- * @param idOf takes the id, as in the path, of what was made or changed
+ * @param idOf returns the id, as in the path, of the resource that was made or changed
  */
 export type Once = <T>(
   caller: Caller,
@@ -55,7 +55,7 @@ export type Once = <T>(
 
 /**
  * Makes the function that runs requests once. Only a few requests to one route of a namespace run at the same time.
- * They would wait for each other anyway: new items go into a list in order of creation, and a change is of one row.
+ * More would only wait for each other: items are added to a list one by one, and a change locks its resource's row.
  *
  * @throws DomainError conflict when the key was used before on this route
  */

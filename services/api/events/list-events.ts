@@ -16,7 +16,7 @@ export type ListEvents = (
 export interface ListEventsDeps {
   events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listByAcceptance'>
-  /** No event accepted before this can still appear; the list ends before the second of this time. */
+  /** No event accepted before this time can be added any more. The list ends before the second of this time. */
   listedUpTo: () => Promise<Micros>
 }
 
@@ -28,7 +28,7 @@ export interface ListEventsDeps {
  */
 export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEvents {
   return async (namespaceId, filter, { limit, startingAfter }) => {
-    // Read this first. An event accepted later has a later second, and one that is loaded in between is found below.
+    // Read this first. Events accepted later are not listed, and events that are loaded in between are found below.
     const before = unixSeconds(await listedUpTo())
     const after = startingAfter === undefined ? undefined : await keyOf(events, namespaceId, startingAfter)
     return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)

@@ -16,10 +16,10 @@ export type EventRevisionsOf = (
 ) => Promise<Page<EventRevision>>
 
 /**
- * Finds an event as it counts, or soon will: its newest revision, or what ClickHouse has when there is none. So a
- * correction is visible at once.
+ * Finds an event in its newest state: its newest revision, or the event in ClickHouse if it has no revision. So a
+ * correction is visible at once, even before it is counted.
  *
- * @throws DomainError not_found when nobody reported it, overloaded when that cannot be known yet
+ * @throws DomainError not_found when nobody reported the event, overloaded when this cannot be known yet
  */
 export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentEventOf {
   return async (namespaceId, id) => {
@@ -33,8 +33,8 @@ export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentE
 /**
  * Lists the revisions of an event, its report first. An event that was never corrected has only its report.
  *
- * @throws DomainError not_found when nobody reported it, overloaded when that cannot be known yet, malformed when it
- *   has no revision `after`
+ * @throws DomainError not_found when nobody reported the event, overloaded when this cannot be known yet, malformed
+ *   when the event has no revision `after`
  */
 export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventRevisionsOf {
   return async (namespaceId, id, { limit, after }) => {

@@ -40,7 +40,7 @@ export const grantOperations = ({ read, change, once }: NamespaceOperations): Op
   ),
 ]
 
-/** @throws DomainError unprocessable when it names no source or two, or ends before it starts */
+/** @throws DomainError unprocessable when the body names no source or two, or the grant ends before it starts */
 function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
   const source = requiredSource(body, 'unprocessable')
   const { effective_at: effectiveAt, expires_at: expiresAt } = body
@@ -58,14 +58,14 @@ function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
   }
 }
 
-/** @throws DomainError malformed when it names a metric and a currency: no grant has both, so it is a mistake */
+/** @throws DomainError malformed when the query names a metric and a currency, because no grant has both */
 function filterOf(query: RequestOf<'listGrants'>['query']): GrantFilter {
   const { account_id: accountId, contract_v1_id: contractId } = query
   return { accountId, source: optionalSource(query, 'malformed'), contractId }
 }
 
 /**
- * Requests a check of the grant's balance, which may be lower now.
+ * Requests a check of the balance that includes the grant: the balance may be lower now.
  * @returns the grant
  */
 async function requestRefillOf<T extends Grant | undefined>(

@@ -9,7 +9,7 @@ import { previewToBody, summaryToBody } from './body.ts'
 import { differenceToBody } from './difference-body.ts'
 import { whatIfOf } from './what-if.ts'
 
-/** The operations for what a period of a contract comes to. */
+/** The operations that preview invoices of contracts. */
 export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   const [preview, list] = [previewInvoice(deps), listInvoices(deps)]
   return [
@@ -45,7 +45,7 @@ export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   ]
 }
 
-/** Not for a preview as known at a time: analysts see events as they are now, so their answers change. */
+/** Returns null for a preview as known at an earlier time, because analysts see events only as they are now. */
 const queryOf =
   (namespaceId: string, { plan, isAsKnown }: Preview) =>
   (line: InvoiceLine): string | null =>

@@ -6,7 +6,7 @@ import { cancelContract, changeLines } from '../contracts/change-contract.ts'
 type WhatIfBody = Pick<RequestOf<'previewInvoice'>['body'], 'changes' | 'cancel_at'>
 
 /**
- * The change and then the cancellation, made and checked like real ones.
+ * Makes the function that tries out the change and then the cancellation. Both are checked like real ones.
  *
  * @param now in Unix seconds
  * @returns undefined when nothing is to be tried out

@@ -15,7 +15,7 @@ import { attemptsOf, idOf, type Once } from '../core/once.ts'
 import { pageIn } from '../core/page-query.ts'
 import { apiKeyToBody } from './body.ts'
 
-/** Tells other processes to empty their cache of a key. */
+/** Makes other processes remove a key from their caches. */
 type PurgeCaller = Pick<Purges, 'purge'>
 
 /** API keys of a company. Their times are real times, even when the company has a test clock. */
@@ -67,7 +67,7 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
   ]
 }
 
-/** Makes a new key in place of an old one, which works for a while longer. */
+/** Replaces a key with a new one. The old key keeps working for a while. */
 function rotation(once: Once, purges: PurgeCaller): Operation {
   const attemptOf = attemptsOf('rotateApiKey')
   return operation('rotateApiKey', async (request) => {
@@ -96,7 +96,7 @@ function rotation(once: Once, purges: PurgeCaller): Operation {
 
 type Rotation = RequestOf<'rotateApiKey'>['body']
 
-/** @throws DomainError unprocessable unless exactly one of the fields says when the old key ends */
+/** @throws DomainError unprocessable unless exactly one of the fields says when the old key stops working */
 function endOf({ overlap_seconds: afterS, old_key_ends_at: at }: Rotation): KeyEnd {
   if (afterS !== undefined && at === undefined) return { afterS }
   if (at !== undefined && afterS === undefined) return { at: new Date(at * 1_000) }

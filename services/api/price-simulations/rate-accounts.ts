@@ -25,7 +25,7 @@ export interface RateAccountsDeps {
   usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
   /** How many rows of usage are in memory at a time; only tests set it. */
   rowsMax?: number
-  /** How many rows a single account may have; only tests set it, else ROWS_MAX. */
+  /** How many rows a single account may have; only tests set it, the default is ROWS_MAX. */
   rowsMaxOfOne?: number
 }
 
@@ -37,7 +37,7 @@ export interface RatedWays {
   candidate: SimulatedCard
   /**
    * What the candidate is compared with: one card for all accounts, nothing, or the card that each account follows when
-   * the first period begins. In the last case that card's overrides and discount count for the candidate, too.
+   * the first period begins. In the last case the candidate gets the overrides and the discount of the account's line.
    */
   baseline: SimulatedCard | 'nothing' | 'followed'
 }
@@ -49,11 +49,11 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
-/** As many rows take some 400 MB. */
+/** Limits the memory of a simulation: it reads at most this many rows of usage at a time. */
 const ROWS_MAX = 300_000
 /**
- * A guess of how many sets of property values an account uses in a period. It decides how many accounts are tried at
- * first.
+ * A guess of how many sets of property values an account uses in a period. It decides how many accounts are read
+ * together at first.
  */
 const SETS_LIKELY = 20
 /** Longer lists of ids are passed as the first and the last id, because parameters have a size limit. */
@@ -62,10 +62,11 @@ const LISTED_MAX = 1_000
 /**
  * Rates accounts one after the other, and yields the event loop in between.
  *
- * @param accountIds by id; if they are many, they must be all accounts with usage between the first and the last
- * @param signal gives up
+ * @param accountIds sorted; if there are more than LISTED_MAX, they must include all accounts with usage between the
+ *   first id and the last
+ * @param signal aborts the rating
  * @throws DomainError unprocessable when the cards name too many values of properties, or the usage of one account has
- *   too many rows; overloaded when its turn to read usage did not come, or it was given up
+ *   too many rows; overloaded when it could not read usage in time, or was aborted
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,
@@ -103,7 +104,7 @@ export async function* rateAccounts(
       atATime = Math.floor(some.length / 2)
       continue
     }
-    // The number was reduced because of one account with much usage.
+    // If the number was halved because of one account with much usage, it grows again.
     if (2 * countRows(usage) <= rowsMax) atATime = Math.min(2 * some.length, mostAtATime)
     rated += some.length
     for (const accountId of some) {

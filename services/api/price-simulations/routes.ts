@@ -6,7 +6,7 @@ import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { simulateCard, type Simulation, type SimulationDeps } from './simulate-card.ts'
 import { type ShownLines, simulationFromBody, simulationToBody } from './simulation-body.ts'
 
-/** The operation for what accounts would owe by a card. */
+/** The operation that simulates what accounts would owe under a rate card. */
 export function simulationOperations(deps: SimulationDeps): Operation[] {
   const simulate = simulateCard(deps)
   return [

@@ -28,13 +28,13 @@ import { listSimulatedAccounts } from './simulated-accounts.ts'
 export interface SimulationDeps {
   pool: Pool
   usage: ReturnType<typeof simulatedUsageReader>
-  /** No event accepted before this can still appear. */
+  /** No event accepted before this time can be added any more. */
   listedUpTo: () => Promise<Micros>
   /** Limits the simulations that hold the usage of many accounts in memory; see simulationSemaphore. */
   semaphore: FairSemaphore
 }
 
-/** Each holds up to 400 MB. */
+/** How many simulations run at the same time: each has up to ROWS_MAX rows in memory (rate-accounts.ts). */
 const AT_ONCE = 2
 const WAITING_MAX = 100
 /** How many simulations of one company may wait. */
@@ -81,30 +81,30 @@ export type SimulateCard = (
   signal: AbortSignal,
 ) => Promise<Simulation>
 
-/** Takes the place of a contract line's id when a card is rated by itself. */
+/** Replaces the id of a contract line when a card is simulated without a contract. */
 export const NO_CONTRACT_LINE = ''
 
 const RANGE_DAYS_MAX = 366
-/** A request has no time for more, however few rates there are. */
+/** More would take longer than a request may, even with few rates. */
 const ACCOUNT_PERIODS_MAX = 500_000
-/** The lines of all periods, counted by the prices that rates name: half a minute's work. */
+/** The most lines of all accounts and periods: one for each price that the rates name. */
 const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 
 /**
- * What accounts would pay by a card, compared with what they pay. The function that previews use makes the lines, on
- * whole periods. Nothing is stored: changes that are tried out are rolled back before usage is read.
+ * Computes what accounts would pay under a card, compared with the baseline. Lines are made by the function that
+ * previews use, for whole periods. Nothing is stored: changes that are tried out are rolled back before usage is read.
  *
- * @param signal gives up
- * @throws DomainError not_found when there is no such card; unprocessable for a range that is empty, too long or not
- *   over, and for a card or an account that cannot be compared; the errors of a card's change; and as
- *   listSimulatedAccounts and rateAccounts do
+ * @param signal aborts the simulation
+ * @throws DomainError not_found when there is no such card; unprocessable for a range that is empty, too long or ends
+ *   in the future, and for a card or an account that cannot be compared; as changeCard, listSimulatedAccounts and
+ *   rateAccounts do
  */
 export function simulateCard({ pool, usage, listedUpTo, semaphore }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {
     const { range, accountIds, page } = request
     requireRange(range, now)
-    const usageAsOf = unixSeconds(await listedUpTo()) // first: everything accepted before this is in what is read below
+    const usageAsOf = unixSeconds(await listedUpTo()) // read first, so that all usage accepted before it is read below
     const { currency, ...candidate } = await readCandidate(pool, namespaceId, request, now)
     const baseline = await readBaseline(pool, namespaceId, request, currency)
     const periods = simulatedPeriods(range, request.cadence)
@@ -168,7 +168,10 @@ function requireRange({ startAt, endAt }: TimeRange, now: number): void {
   if (endAt > now) throw refuse('lies in the future')
 }
 
-/** Reads the card as it is after the changes. All periods are rated by the rates in force once all changes are made. */
+/**
+ * Reads the card with the changes. All periods use the same rates: those in force when the range begins, or at the last
+ * time in the changes if that is later.
+ */
 function readCandidate(
   pool: Pool,
   namespaceId: string,
@@ -193,7 +196,7 @@ function instantsOf(changes: CardChangeBody | undefined, now: number): number[] 
   return [effectiveAt, ...add.map(({ starts_at: startsAt = effectiveAt }) => startsAt)]
 }
 
-/** Runs outside the transaction of the changes, so that a card compared with itself is read without them. */
+/** Runs outside the transaction of the changes: a card that is compared with itself is read without the changes. */
 function readBaseline(
   pool: Pool,
   namespaceId: string,
@@ -214,7 +217,7 @@ function readBaseline(
   })
 }
 
-/** Reads a card and its rates at a second. */
+/** Reads a card with the rates that are in force at `at`, in Unix seconds. */
 async function readCard(
   db: PoolClient,
   namespaceId: string,

@@ -7,14 +7,14 @@ import { contractLineRepository } from '../../../shared/postgres/contract-lines.
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
-/** Requests for more are refused, because a request has only some seconds. */
+/** Simulations of more accounts are refused, because a request has only some seconds. */
 const ACCOUNTS_MAX = 100_000
 
 export interface AccountsWanted {
   range: TimeRange
   /** Undefined: all accounts that used something in the range, or follow a card at some second of it. */
   accountIds: readonly string[] | undefined
-  /** Accounts that follow a card in another currency when the range begins are left out; undefined: no account is. */
+  /** Leaves out accounts that follow a card in another currency when the range begins; undefined: leaves out none. */
   currency: string | undefined
   startingAfter: string | undefined
 }
@@ -22,7 +22,7 @@ export interface AccountsWanted {
 export interface SimulatedAccounts {
   /** The accounts, in order of their ids. */
   ids: string[]
-  /** How many were left out. */
+  /** How many accounts were left out because of their currency. */
   inOtherCurrencies: number
 }
 

@@ -37,7 +37,7 @@ export const priceOperations = ({ read, change, once }: NamespaceOperations): Op
   ),
 ]
 
-/** @throws DomainError unprocessable when it cannot be billed in the currency, or the terms contradict each other */
+/** @throws DomainError unprocessable when nothing can be billed in the currency, or the terms contradict each other */
 function newPriceOf(body: RequestOf<'createPrice'>['body']): NewPrice {
   const currency = parseBillingCurrency(body.currency)
   const terms = termsFromBody(body)

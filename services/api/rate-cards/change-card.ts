@@ -16,11 +16,11 @@ export type CardChangeBody = RequestOf<'changeRateCard'>['body']
  * Ends rates of a card and adds others, while it holds the card's lock. What was in force before the change stays as it
  * was.
  *
- * @param clock the namespace's time, in Unix seconds. It is called once the card is locked, because a contract that
- *   began to follow the card before has seen it without the change
- * @returns the card with its rates that have not ended by then; undefined when there is none
- * @throws DomainError unprocessable when the change lies before now and a contract has followed the card, ends rates
- *   that are not in force then, adds rates that are not possible, or changes nothing
+ * @param clock reads the namespace's time, in Unix seconds. It is called after the card is locked, because a contract
+ *   that began to follow the card before the lock has seen the card without the change
+ * @returns the card with its rates that have not ended at the namespace's time; undefined when there is no such card
+ * @throws DomainError unprocessable when the change takes effect in the past and a contract has followed the card, or
+ *   when it ends rates that are not in force at its time, adds rates that are not possible, or changes nothing
  */
 export async function changeCard(
   db: PoolClient,
@@ -35,7 +35,7 @@ export async function changeCard(
   const now = await clock()
   const { effective_at: effectiveAt = now, end } = body
   const requested = changeOf(body, effectiveAt)
-  // After the lock: a contract that begins to follow the card holds the lock until its transaction ends.
+  // Checked after the lock: a contract that begins to follow the card holds the lock until its transaction ends.
   if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
     throw new DomainError(
       'unprocessable',

@@ -58,7 +58,7 @@ function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number)
  * ends.
  *
  * @throws DomainError unprocessable for a metric or price that does not exist, an archived price, and what
- *   findRateFault finds; it names the place in the request
+ *   findRateFault finds; the message names the place in the request
  */
 export async function requirePossible(
   db: PoolClient,

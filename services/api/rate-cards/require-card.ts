@@ -69,7 +69,7 @@ const sizeOf = (rates: readonly Rate[]): CardSize => ({
   prices: rates.reduce((sum, rate) => sum + pricesOfRate(rate).length, 0),
 })
 
-/** The most rates in force at a second, and the most prices in force at a second. */
+/** The highest number of rates that are in force at the same time, and the highest number of their prices. */
 function peakOf(rates: readonly Rate[]): CardSize {
   const steps = rates
     .filter(({ startsAt, endsAt }) => startsAt !== endsAt)

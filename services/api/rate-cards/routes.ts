@@ -19,7 +19,7 @@ const FROM_THE_BEGINNING = 0
 
 const toBody = cardWithRatesToBody
 
-/** Rate cards: how usage is measured, and which price it feeds. */
+/** Rate cards: how usage is measured, and which price applies to it. */
 export const rateCardOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createRateCard', { action: 'rate_card.created', toBody }, async ({ db, namespaceId, body, now }) => {
     const card = {

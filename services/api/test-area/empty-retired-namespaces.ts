@@ -14,7 +14,7 @@ import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 export interface EmptyingDeps {
   pool: Pool
   deleteNamespaces: DeleteNamespaces
-  /** No event accepted before this can still come out of the event log. */
+  /** No event accepted before this time can still be loaded from the event log. */
   listedUpTo: () => Promise<Micros>
 }
 
@@ -23,14 +23,16 @@ const AT_ONCE = 500
 /** Rows of PostgreSQL that are deleted in one transaction. */
 const ROWS_AT_ONCE = 2_000
 /**
- * No request lives so long, and clocks of gateways differ by less. So what is accepted later is of another namespace.
+ * No request takes this long, and clocks of gateways differ by less. So usage accepted this long after a reset is not
+ * usage of the retired namespace.
  */
 const STRAGGLERS_MS = 600_000
 const JOB = 'the removal of what was reset'
 
 /**
  * Empties the retired namespaces that are due. It may be interrupted anywhere and repeated. A namespace counts as
- * emptied once everything in it was deleted. While the event log may still hold usage of it, it becomes due again.
+ * emptied once everything in it was deleted. It becomes due again later, and sooner while the event log may still
+ * contain usage of it.
  *
  * @param againAfterMs when a namespace becomes due again while usage of it may be on its way
  * @returns how many were emptied
@@ -55,7 +57,7 @@ export async function emptyRetiredNamespaces(
       without.push(namespace)
     } catch (err) {
       signal.throwIfAborted()
-      failures.push(err) // it is also the first one the next time, and must not prevent the others
+      failures.push(err) // this namespace is the first in the next round, too, so it must not stop the others
     }
   if (without.length > 0) {
     const ids = without.map(({ id }) => id)

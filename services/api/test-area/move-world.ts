@@ -3,14 +3,14 @@ import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 
-/** How a move of the caller's world is recorded. */
+/** How the trail records a change of the clock or of the namespace of the caller's company. */
 interface Move {
   action: AuditedAction
   /** The requested change. */
   changes: object
 }
 
-/** Moves the world of the caller's company, and records who did so, in one transaction. */
+/** Changes the clock or the namespace of the caller's company, and records who did so, in one transaction. */
 export const moveWorld = <T>(
   worlds: Pick<TestWorlds, 'move'>,
   { companyId, keyId }: Caller,

@@ -7,21 +7,21 @@ import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { type Attempt, onceWithin } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 
-/** The clock of a test company's namespace. Each function returns how far it is ahead of real time, in milliseconds. */
+/** The clock of a test company's namespace. Each function returns how far the clock is ahead of real time, in ms. */
 export interface TestClock {
   /**
-   * Sets it to a Unix second; it runs on from there.
+   * Sets the clock to a Unix second. It runs on from that second.
    *
-   * @throws DomainError unprocessable when that would turn it back, or too far ahead
+   * @throws DomainError unprocessable when the second lies before the clock's time, or too far ahead of real time
    */
   set(caller: Caller, second: number): Promise<number>
   /**
-   * Moves it ahead by some seconds, once for each Idempotency-Key.
+   * Moves the clock ahead by some seconds, once for each Idempotency-Key.
    *
-   * @throws DomainError conflict when the key was used before, unprocessable when that is too far ahead
+   * @throws DomainError conflict when the key was used before, unprocessable when the new time is too far ahead
    */
   advance(caller: Caller, seconds: number, attempt: Attempt): Promise<number>
-  /** Sets it back to real time. */
+  /** Sets the clock back to real time. */
   reset(caller: Caller): Promise<number>
 }
 
@@ -78,8 +78,8 @@ export function testClock(worlds: TestWorlds): TestClock {
 }
 
 /**
- * Moves the clock and requests checks: grants begin and end by it, so other balances may be low, and new periods of
- * contracts begin.
+ * Moves the clock and requests checks of balances and of contracts' credits: at the new time other grants may be in
+ * force, and other periods of contracts may have begun.
  */
 async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
   const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)

@@ -92,7 +92,7 @@ const usageQueryOf = ({ aggregation, currency }: AskedUsage): UsageQuery => ({
   currency: currency?.toLowerCase(),
 })
 
-/** The range of a request. Where it may be left out, it is all the time until now. */
+/** The range of a request. The default of start_at is the earliest possible second, the default of end_at is now. */
 function rangeOf({ start_at: startAt, end_at: endAt }: AskedRange, now: number): TimeRange {
   return { startAt: startAt ?? earliestSecond(now), endAt: endAt ?? now }
 }

@@ -58,7 +58,7 @@ export type AccountDailyUsage = (
 ) => Promise<PeriodBucket[]>
 
 /**
- * The usage of an account by day: a bucket for each day that meets the range, with the usage inside the range.
+ * The usage of an account by day: a bucket for each day that overlaps the range, with the usage in the range.
  *
  * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards,
  *   malformed when it is too long
@@ -90,7 +90,7 @@ export type NamespaceMonthlyUsage = (
 ) => Promise<PeriodBucket[]>
 
 /**
- * The usage of all accounts by month: a bucket for each month that meets the range, with the usage inside the range.
+ * The usage of all accounts by month: a bucket for each month that overlaps the range, with the usage in the range.
  *
  * @throws DomainError unprocessable when the range does not run forwards, malformed when it is too long
  */

@@ -10,7 +10,7 @@ export interface UsageQuery {
   currency: string | undefined
 }
 
-/** How many UTC days a range may meet when it is answered by day or month. */
+/** How many UTC days a range may overlap when the answer is by day or month. */
 const DAYS_MAX = 3_700
 
 /** @throws DomainError unprocessable when the range does not run forwards */
