@@ -8,9 +8,9 @@ export const UNTOLD = 'this gateway cannot take reports at the moment, try again
 
 /** What this gateway publishes to other processes about its acceptances. */
 export interface Published {
-  /** No event that is on its way, or accepted from now on, was accepted before this. */
+  /** No event that is on its way, or accepted from now on, has an earlier time of acceptance. */
   lowest: Micros
-  /** Every event so far was accepted by this time, and nothing later was published. */
+  /** No event so far has a later time of acceptance, and no later time was published. */
   reached: Micros
 }
 
@@ -18,11 +18,11 @@ export interface Published {
  * The acceptances that are on their way into the log. The list of events must end before the lowest of them. Otherwise
  * a reader that keeps the last id would miss an event that got its time first and reached the log last.
  *
- * Times of acceptance never go back, whatever is done to clocks: each is later than all that were given or published
- * before.
+ * Times of acceptance never go back, whatever is done to clocks: each is later than all times that were given or
+ * published before.
  *
- * It is open from the start. A gateway that publishes its lowest acceptance shuts it while other processes could not
- * read that.
+ * An acceptance is open from the start. A gateway that publishes its lowest acceptance shuts it while other processes
+ * could not read the published time.
  */
 export class Acceptance {
   private readonly time: RisingClock
@@ -37,9 +37,9 @@ export class Acceptance {
 
   /**
    * @param time gives the times of acceptance
-   * @param settleMs how long the log may take to write what it did not confirm
-   * @param steadyMs a clock that shows how long the process was stopped
-   * @param clockAgrees false when the clock behind the times was set since it was last compared; it is shut then
+   * @param settleMs how long events that the log did not confirm may take to reach it
+   * @param steadyMs a clock that goes on while the process is stopped
+   * @param clockAgrees false when the wall clock was set since it was last compared: then the acceptance is shut
    */
   constructor(
     time: RisingClock,
@@ -85,9 +85,9 @@ export class Acceptance {
   }
 
   /**
-   * No event that is on its way, or accepted from now on, was accepted before this.
+   * No event that is on its way, or accepted from now on, has an earlier time of acceptance.
    *
-   * While it is shut the wall clock is not read: that clock may be the reason.
+   * While the acceptance is shut, the wall clock is not read, because it may be the reason.
    */
   lowest(): Micros {
     let lowest = this.passing()
@@ -95,12 +95,12 @@ export class Acceptance {
     return lowest
   }
 
-  /** A time after all that were given or published; nothing accepted from now on gets an earlier one. */
+  /** A time after all times that were given or published. Nothing accepted from now on gets an earlier time. */
   passing(): Micros {
     return this.isOpen ? this.time.next() : this.time.goOn()
   }
 
-  /** The lowest acceptance and how far times have come, to be published to other processes. */
+  /** The lowest and the latest time of acceptance, to be published to other processes. */
   publish(): Published {
     const lowest = this.lowest()
     return { lowest, reached: this.reached }
@@ -119,7 +119,7 @@ export class Acceptance {
    * Lets reports through.
    *
    * @param since nothing accepted before this is appended from now on, and nothing gets an earlier time
-   * @param until by the steady clock; from then on it is shut
+   * @param until a time of the steady clock, from which on the acceptance is shut
    */
   open(since: Micros, until: number): void {
     this.goOnFrom(since)
@@ -138,7 +138,7 @@ export class Acceptance {
     return this.steadyMs() < this.openUntil && this.clockAgrees()
   }
 
-  /** @throws DomainError suspended while it is shut, or was when something was accepted */
+  /** @throws DomainError suspended while the acceptance is shut, or when acceptedAt is before its last opening */
   requireOpen(acceptedAt = Infinity): void {
     if (this.isOpen && acceptedAt >= this.openSince) return
     throw new DomainError('suspended', this.whyShut)

@@ -40,7 +40,7 @@ export type ClockVerdict =
   /** Both clocks lie behind what was accepted, and a time server may still correct them. */
   | 'behind'
 
-/** Beyond this, clocks were ahead before, or are behind now: a maintained clock is never a minute off. */
+/** If clocks lie further behind, they were ahead before or are behind now: a maintained clock is never a minute off. */
 const BEHIND_MAX_MICROS = 60 * MICROS_PER_SECOND
 
 /**
@@ -48,8 +48,8 @@ const BEHIND_MAX_MICROS = 60 * MICROS_PER_SECOND
  *
  * Both clocks may lie behind what was accepted. Then either they were ahead at that time, or they are behind now, and
  * nothing shows which. For a few minutes no usage is taken, so that a time server may set them. Then usage is taken
- * again, at times that go on from what was accepted. While the clocks may still be behind, no report is refused for
- * lying ahead of them.
+ * again, at times that go on from what was accepted. While the clocks may still be behind, a report that lies ahead of
+ * them is refused only for the time being.
  *
  * @see docs/decisions/0030-time-never-goes-back.md
  */
@@ -63,11 +63,11 @@ export class ClockWatch {
   private readonly log: Logger
   private verdict: ClockVerdict = 'right'
   private differenceMicros = 0
-  /** How far PostgreSQL's clock was ahead of the monotonic one at the last look: between these two. */
+  /** Bounds of how far PostgreSQL's clock was ahead of the monotonic clock at the last look. */
   private theirLead: { least: Micros; most: Micros } | undefined
   /**
-   * Set when the clocks were found behind: how far acceptances had come, when that was, and the least by which they
-   * have been ahead since.
+   * Set when the clocks were found behind: the latest time of acceptance at that moment, the moment by the monotonic
+   * clock, and the least by which acceptances have been ahead of the clocks since.
    */
   private doubt: { reached: Micros; ms: number; leastLead: Micros } | undefined
 
@@ -112,16 +112,16 @@ export class ClockWatch {
 
   /** Whether this clock was not set since the last look. */
   get agrees(): boolean {
-    if (this.theirLead === undefined) return true // no look yet, and nothing taken
+    if (this.theirLead === undefined) return true // no look yet, and no usage taken
     const lead = this.wall() - this.monotonicMs() * MICROS_PER_MS
     const { least, most } = this.theirLead
     return Math.max(least - lead, lead - most) <= CLOCK_DIFFERENCE_MAX_MICROS
   }
 
   /**
-   * Whether usage that lies ahead of this clock may be of now. Such usage may be refused only for the time being. The
+   * Whether this clock may be behind. Then usage that lies ahead of it may be refused only for the time being. The
    * clock may have been set since the last look, or be behind what was accepted. Or the machine was started a short
-   * time ago, and no time server has set its clock yet.
+   * time ago, and perhaps no time server has set its clock yet.
    */
   get mayBeBehind(): boolean {
     return (
@@ -162,7 +162,7 @@ export class ClockWatch {
       if (lead > BEHIND_MAX_MICROS) this.doubt = { reached: this.time.reached(), ms, leastLead: lead }
       return
     }
-    // If acceptances were right, it is at least this late. A clock that shows less may still be behind.
+    // If times of acceptance were right, it is now at least this late. A clock that shows less may still be behind.
     const atLeast = doubt.reached + (ms - doubt.ms) * MICROS_PER_MS
     if (now < atLeast - BEHIND_MAX_MICROS) {
       // The clock was set back once more: a time server may be about to correct it.

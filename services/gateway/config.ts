@@ -11,7 +11,7 @@ import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
-/** Accounts and metrics cached as existing; all others are looked up each time. */
+/** How many accounts and metrics are cached as existing; all others are looked up each time. */
 const EXISTING_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
@@ -36,8 +36,8 @@ export function readGatewayConfig(read: EnvReader) {
         max: 3_600,
       }),
     /**
-     * How long a time server may take to set a wrong clock. chrony and systemd-timesyncd take seconds once they reach
-     * one, ntpd a minute or two.
+     * How long a time server may take to set a wrong clock. chrony and systemd-timesyncd take seconds once they reach a
+     * time server, ntpd a minute or two.
      */
     clockSettlesMs:
       1_000 *

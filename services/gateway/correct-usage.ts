@@ -30,7 +30,7 @@ interface CorrectionRequest {
   corrections: readonly RequestedCorrection[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** The prefix by which faults name a correction: `corrections[3].`; undefined where the path names the one event. */
+  /** The prefix by which faults name a correction: `corrections[3].`; undefined where the path names the event. */
   label: ((index: number) => string) | undefined
 }
 
@@ -39,11 +39,11 @@ export type CorrectUsage = (request: CorrectionRequest) => Promise<UsageEvent[]>
 /**
  * Corrects usage events, all of them or none. Each revision is committed to PostgreSQL, then its row is appended to the
  * event log. When it resolves, both are durable. If the log or the process fails in between, relay-revisions.ts sends
- * the rows. So does the same request sent again, which finds nothing left to change.
+ * the rows. The same request, repeated, sends them too, and changes nothing else.
  *
  * @returns the events as they count from now on, in the order given
  * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log
- *   took nothing; unavailable when that is not known
+ *   took nothing; unavailable when it is not known whether the log took something
  */
 export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
   const { pool, findStored, sender, clock, log, reached = () => undefined } = deps
@@ -155,7 +155,7 @@ async function takeEvents(
   })
   if (wanted.length === 0) return { before: new Map(), takenAt: 0 }
   const ids = wanted.map(({ eventId }) => eventId)
-  // If ClickHouse shows an event as corrected here, its correction came after the search for revisions. So it has some.
+  // If ClickHouse shows an event as corrected, it was corrected after findReports looked: PostgreSQL has its revisions.
   const reports = ids.flatMap((id) => stored.get(id) ?? []).filter(({ correctedAt }) => correctedAt === null)
   const revisions = eventRevisionRepository(db)
   const takenAt = await revisions.take(namespaceId, ids, reports)

@@ -1,7 +1,7 @@
 /** Places at which test/faults/crash-points.test.ts kills the gateway, in the order in which requests reach them. */
 export const GATEWAY_POINTS = [
   'gateway-accepted', // an event has its time of acceptance
-  'gateway-keyed', // its Idempotency-Key is in PostgreSQL, begun
+  'gateway-keyed', // PostgreSQL has its Idempotency-Key, which is not used up yet
   'gateway-appending', // its records are handed to the event log, which has not confirmed them
   'gateway-appended', // the event log has confirmed its records
   'gateway-completed', // its Idempotency-Key is used up; nobody has been answered

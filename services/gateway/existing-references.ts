@@ -16,8 +16,8 @@ export type FindMissing = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Caches accounts and metrics that exist. They are never deleted, so a cached one stays true. A missing one is looked
- * up each time, because it may have been created since.
+ * Caches accounts and metrics that exist. They are never deleted, so a cached id stays valid. An id that does not exist
+ * is looked up each time, because it may have been created since.
  *
  * @param idsMax how many ids are cached
  * @param purges says when the whole cache is to be emptied

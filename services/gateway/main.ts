@@ -86,7 +86,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     return {
       address: `${hostToCall(host)}:${server.port}`,
       isLive: () => true,
-      // Ready depends on the log alone: without PostgreSQL the gateway works for a while from its caches.
+      // PostgreSQL is not asked: without it the gateway works for a while from its caches, until acceptance is shut.
       isReady: () =>
         allAnswer(
           () => Promise.resolve(acceptance.isOpen),

@@ -19,8 +19,8 @@ interface Batch {
 /**
  * Explains a batch that openapi.yaml does not allow: names its first wrong items by their index.
  *
- * The validator in front stops at its first fault on purpose: gathering all faults in 4 MiB of nonsense takes more
- * memory than the body. Only then is each item checked by itself, until enough are named.
+ * The validator before it stops at its first fault on purpose: gathering all faults in 4 MiB of nonsense takes more
+ * memory than the body. Only when it has found a fault is each item checked by itself.
  */
 export function explainBatch(
   document: OpenApiDocument,

@@ -13,7 +13,7 @@ import { ClockWatch } from './clock-watch.ts'
 import { publishWatermark, RENEW_BUSY_MS, RENEW_IDLE_MS } from './published-watermark.ts'
 
 export interface AcceptanceParts {
-  /** The gateway's connections; the watermark is published there. */
+  /** The gateway's connections to PostgreSQL, where the watermark is published. */
   pool: Pool
   /** Whether no other process takes reports. Then nobody reads the published watermark until the next start. */
   alone: boolean
@@ -32,9 +32,9 @@ export interface OpenedAcceptance {
   acceptance: Acceptance
   /** The clock of this machine. */
   clock: Clock
-  /** Judges whether that clock can be relied on. */
+  /** Judges whether `clock` can be relied on. */
   watch: ClockWatch
-  /** No gateway has an event on its way, or will accept one, with an acceptance before this. */
+  /** No event that is on its way in any gateway, or accepted from now on, has an earlier time of acceptance. */
   lowestUnderWay: () => Micros | Promise<Micros>
 }
 
@@ -42,7 +42,7 @@ export interface OpenedAcceptance {
  * Makes the acceptance of a gateway, in a process of its own or a shared one. Its watermark is published and its clock
  * watched until the process closes.
  *
- * @param opened gets what is to be closed, newest first; the event log is added later, because it must settle first
+ * @param opened gets what is to be closed, newest first; the event log is added later, so it is closed before
  * @throws when PostgreSQL does not answer
  */
 export async function openAcceptance(
@@ -59,7 +59,7 @@ export async function openAcceptance(
   const acceptance = new Acceptance(time, settleMs, steadyMs, () => watch.agrees)
   watch.showIn(metrics)
   const table = gatewayRepository(pool)
-  if (alone) await table.forgetAll() // rows this process left when it crashed
+  if (alone) await table.forgetAll() // rows that this process left when it crashed
   const deps = { table, acceptance, watch, steadyMs, log }
   // When the gateway is alone nobody reads the row until the next start.
   const renewBusyMs = alone ? RENEW_IDLE_MS : RENEW_BUSY_MS

@@ -61,7 +61,7 @@ export interface GatewayOptions {
 /** The gateway before it serves requests. */
 export interface OpenedGateway {
   handler: RequestListener
-  /** Sends what a crash left behind, until it is closed. */
+  /** Sends corrections that a crash left unsent, until it is closed. */
   relay: Closeable
 }
 

@@ -37,8 +37,8 @@ const CLOCK_BEHIND =
 
 /**
  * Publishes the time before which this gateway appends nothing any more. The gateway takes reports only while other
- * processes can rely on that time, and while its own clock can be relied on. The row counts until no append begun under
- * it can still arrive.
+ * processes can rely on that time, and while its own clock can be relied on. The row counts until no append that was
+ * begun before its expiry can still arrive.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal
@@ -58,7 +58,7 @@ export class PublishedWatermark {
     deps.acceptance.shut(UNTOLD)
   }
 
-  /** Enters or renews the row. If that throws, reports are taken until the time of the last renewal is up. */
+  /** Enters or renews the row. If this throws, reports are taken until unrenewedMaxMs after the last renewal. */
   async renew(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     const { row } = this
@@ -76,7 +76,7 @@ export class PublishedWatermark {
     }
     row.takesUntil = startedAt + this.unrenewedMaxMs
     const { now, reached } = answer
-    // The clocks lie behind what was accepted. Without this the list would wait for the gateway that is least ahead.
+    // The clocks lie behind what was accepted. Without this the list waits for the gateway with the earliest times.
     if (reached - now > TAIL_MICROS) acceptance.goOnFrom(reached)
     await this.noteClock(now)
     this.letThrough(row, asked, now)
@@ -96,7 +96,7 @@ export class PublishedWatermark {
     acceptance.shut(UNTOLD)
     if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id) // if not idle, the row keeps counting for what is on its way
     this.row = undefined
-    // The clocks are compared before the row is entered: if they differ, times may go on from neither.
+    // The clocks are compared before the row is entered: if they differ, neither may be used for new times.
     const asked = watch.asks()
     const now = await table.readNow()
     await this.noteClock(now)
@@ -104,7 +104,7 @@ export class PublishedWatermark {
       acceptance.shut(CLOCK_OFF)
       return
     }
-    const id = randomUUID() // never the old id: readers may have passed its row
+    const id = randomUUID() // never the old id: readers may be past the time in its row
     const startedAt = steadyMs()
     const askedAgain = watch.asks()
     const entered = await table.register(id, this.countsForMs, this.unrenewedMaxMs)
@@ -118,12 +118,12 @@ export class PublishedWatermark {
   }
 
   /**
-   * After the database's clock was set back, renewed rows of others would count until the old time comes again. It
-   * removes them.
+   * After the database's clock was set back, rows of other gateways would count until the old time comes again. So the
+   * times in these rows are set back, too.
    */
   private async noteClock(now: Micros): Promise<void> {
     if (now < this.seen - CLOCK_STEP_MICROS) await this.deps.table.bringBack()
-    this.seen = now // only now: if the removal failed, the next renewal repeats it
+    this.seen = now // set last: if bringBack failed, the next renewal repeats it
   }
 
   /**
@@ -148,7 +148,7 @@ export class PublishedWatermark {
 }
 
 /**
- * Publishes the watermark until it is closed. To be called after the event log has settled.
+ * Publishes the watermark until it is closed. It must be closed after the event log, which settles when it is closed.
  *
  * @throws when PostgreSQL does not answer the first time
  */

@@ -7,7 +7,7 @@ import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 /**
  * Makes the records of some events: one for each partition, and more where one would be too large.
  *
- * @param acceptedAt when the gateway took what it appends
+ * @param acceptedAt when the gateway took the events or their corrections
  */
 export function recordsOf(events: Iterable<UsageEvent>, partitions: number, acceptedAt: Micros): NewRecord[] {
   const records: NewRecord[] = []

@@ -18,9 +18,9 @@ export interface RelayRevisionsDeps {
   reached?: Reached<GatewayPoint>
 }
 
-/** Each has up to 16 KiB of properties. */
+/** How many revisions are sent at a time. Each has up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 500
-/** Younger revisions are still being sent by the request that made them. */
+/** Younger revisions may still be sent by the request that made them. */
 const LEFT_BEHIND_AFTER_MS = 2_000
 const LOOK_EVERY_MS = 1_000
 const BACK_OFF_MAX_MS = 30_000
@@ -28,9 +28,9 @@ const BACK_OFF_MAX_MS = 30_000
 const CLOSE_MS = 2_000
 
 /**
- * Sends corrections that were committed and never sent: their gateway crashed, or the event log was away. It sends
- * before it marks, so a crash in between sends them twice, which changes nothing. The same holds for several relays at
- * once.
+ * Sends corrections that were committed and never sent: their gateway crashed, or the event log was away. They are
+ * marked after they are sent. After a crash in between, or with several relays at once, they are sent twice, which
+ * changes nothing.
  */
 export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRevisionsDeps): Closeable {
   const relayed = metrics.counter(

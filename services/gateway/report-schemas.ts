@@ -24,7 +24,7 @@ export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
 
 /**
  * Makes a compiler of schemas of openapi.yaml. A process needs only one, as each reads the whole document. Compiled
- * schemas stop at the first fault: gathering all faults in 4 MiB of nonsense takes more memory.
+ * schemas stop at the first fault: gathering all faults in 4 MiB of nonsense takes more memory than the body.
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })

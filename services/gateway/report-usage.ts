@@ -33,7 +33,7 @@ export interface ReportUsageDeps {
   acceptance: Acceptance
   /** The clock of this machine. */
   clock: Clock
-  /** Whether that clock may be behind. Then an event ahead of it may be refused only for the time being. */
+  /** Whether `clock` may be behind. Then an event ahead of it may be refused only for the time being. */
   mayBeBehind: () => boolean
   findMissing: FindMissing
   requestKeys: RequestKeys
@@ -48,7 +48,7 @@ export interface Report {
   events: readonly ReportedEvent[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** Method and path. The ids of events with the request's key are made of it, so it never changes. */
+  /** Method and path. It must never change: ids of events that the request's key identifies are derived from it. */
   route: string
   /** The Idempotency-Key header. */
   requestKey: string | undefined
@@ -62,8 +62,8 @@ export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
  * Takes reported usage: checks all of it, then appends it to the event log. When it resolves, every event is durable.
  *
  * @returns the events in the order given; equal reports of one event in one request are the same event
- * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when that
- *   is not known
+ * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when it is
+ *   not known whether something was written
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
   const { log, acceptance, clock, mayBeBehind, findMissing, requestKeys, reached = () => undefined } = deps
@@ -128,7 +128,7 @@ function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
   return { firstId: first.id, count: events.length }
 }
 
-/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: the usage may be of now */
+/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may have happened just now */
 function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
   if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
     throw new DomainError(
@@ -179,7 +179,7 @@ async function checkAll(report: Report, now: number, findMissing: FindMissing): 
     if (isMetric(result.source)) metricIds.add(result.source)
     hasNumber ||= result.hasNumber
   }
-  // Why only then: most properties hold no number, and this check reads the whole body again.
+  // Why only if a property is a number: most are not, and this check reads the whole body again.
   if (faults.size === 0 && hasNumber)
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)

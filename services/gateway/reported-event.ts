@@ -78,5 +78,5 @@ export function findLostDigits(body: Buffer): Map<number, Fault> {
 }
 
 const SHOWN_MAX = 60
-/** An answer names no more than these. */
+/** An answer names no more faults than this. */
 const NAMED_MAX = 20

@@ -8,21 +8,21 @@ import { recordsOf } from './records-of.ts'
 
 export interface RevisionSender {
   /**
-   * Appends the rows of corrections to the event log. When it resolves, they are durable there. To send one again
-   * changes nothing, because its row is the same.
+   * Appends the rows of corrections to the event log. When it resolves, they are durable there. A correction that is
+   * sent again changes nothing, because its row is the same.
    *
    * @throws DomainError as EventLog.append does
    */
   send(revisions: readonly EventRevision[]): Promise<void>
-  /** Marks them as sent; the relay then leaves them alone. */
+  /** Marks corrections as sent, so that the relay does not send them again. */
   markSent(revisions: readonly EventRevision[]): Promise<void>
 }
 
 /**
  * Sends corrections through the event log.
  *
- * Why they have no acceptance of their own: a corrected row keeps the time at which its event was accepted. So it keeps
- * its place in the list of events, which need not wait for it.
+ * Why corrections have no acceptance of their own: a corrected row keeps the time at which its event was accepted. So
+ * it keeps its place in the list of events, and the list need not wait for it.
  *
  * @param passing gives a time after all acceptances so far
  */
@@ -34,8 +34,8 @@ export function revisionSender(
   return {
     async send(revisions) {
       const events = revisions.map(({ event }) => event)
-      // The current time, not the events' acceptance: the list ends before the lowest time in the log that is not
-      // loaded.
+      // The current time, not the events' times of acceptance: the list of events ends before the lowest time of a
+      // record that is not loaded yet.
       await log.append(recordsOf(events, log.partitions, passing()))
     },
     async markSent(revisions) {

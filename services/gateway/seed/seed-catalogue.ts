@@ -16,7 +16,7 @@ interface Seeded {
   metricIds: readonly string[]
   /** The account that gets the contract. */
   accountId: string
-  /** When the contract begins, in Unix seconds: the usage begins there and ends now. */
+  /** When the contract and the usage begin, in Unix seconds. */
   startsAt: number
 }
 

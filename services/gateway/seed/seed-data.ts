@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** The few resources that a seed stands for. They refer to each other by their indexes in the lists. */
+/** The few resources of a seed. They refer to each other by their indexes in the lists. */
 export interface SeedData {
   customers: readonly { name: string; externalId: string }[]
   accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
@@ -71,7 +71,7 @@ export function generateSeedData(seed: number): SeedData {
   }
 }
 
-/** Credit for every source, for as long as there is usage. The first accounts have one more grant of each kind. */
+/** Credit in both metrics for as long as there is usage. The first account has three more grants, of other kinds. */
 function grantsOf(seed: number, account: number): SeedGrant[] {
   const begin = -USAGE_DAYS * DAY_S
   const grant = (source: SeedSource, amount: string, description: string): SeedGrant => ({
@@ -96,7 +96,7 @@ function grantsOf(seed: number, account: number): SeedGrant[] {
   ]
 }
 
-/** All usage of a seed: each account has some events of each source a day, fewer on some days. */
+/** All usage of a seed: up to EVENTS_A_DAY events a day for each account and metric, and for one currency. */
 export function* generateSeedUsage(seed: number, { accounts, metrics }: SeedData): Generator<SeedUsage> {
   for (let day = 0; day < USAGE_DAYS; day++)
     for (const account of accounts.keys())

@@ -46,7 +46,7 @@ const EVENTS_AT_ONCE = 1_000
  * Seeds a namespace: resources in one transaction, then their usage, reported like any other. Each event has a key and
  * a fixed time. So a repeat makes nothing new, and completes a seed that was cut short.
  *
- * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the clock's time
+ * @throws DomainError conflict when external ids of the seed are taken, or its usage is too old or too new to report
  */
 export function seedNamespace(pool: Pool, report: ReportUsage): SeedNamespace {
   return async (caller, aheadMs, seed) => {
@@ -93,7 +93,7 @@ function sourceFields(
   return source === 'usd' ? { currency: source } : { metric_id: metricIds[source] ?? '' }
 }
 
-/** Throws when the clock was set back to real time since, or moved years ahead. */
+/** Throws when the clock was set back to real time after the seed was made, or was moved years ahead. */
 function requireReportable(seed: number, upTo: number, now: number): void {
   for (const at of [upTo, upTo - USAGE_DAYS * DAY_S]) {
     const fault = findTimeFault(at, now)
