@@ -10,7 +10,7 @@ import type { RefillLoop } from './refill-loop.ts'
 import type { SweepLoop } from './sweep-loop.ts'
 
 export interface BalancesLoopDeps {
-  /** Lists whose usage has changed in some namespaces. */
+  /** Lists the accounts and sources whose usage has changed in some namespaces. */
   follow: (namespaceIds: readonly string[]) => Promise<UsagePoll>
   check: CheckBalances
   cooldowns: Pick<RefillCooldowns, 'end' | 'takeDue'>
@@ -18,7 +18,7 @@ export interface BalancesLoopDeps {
 }
 
 export interface BalancesLoop extends RefillLoop {
-  /** Has a balance checked in the next round, even if it is cooling down. */
+  /** Makes the next round check a balance, even if it is cooling down. */
   request: (balance: RefillRequest) => void
 }
 

@@ -45,10 +45,10 @@ const BLOCKED_MS = 60_000
 const FAILED_MS = 5_000
 
 /**
- * Checks balances of a namespace and refills those below their minimum, until the signal. Any number of balances take
- * two queries to PostgreSQL and a fixed number to ClickHouse. Keys without an active configuration do no harm.
+ * Checks balances of a namespace and refills those below their minimum, until the signal aborts. To check up to
+ * BALANCES_AT_ONCE balances takes a fixed number of queries. Keys without an active configuration are ignored.
  *
- * @throws when a database is away during the check; a refill that fails is tried again by itself
+ * @throws when a database cannot be reached during the check; a refill that fails is tried again after a cooldown
  */
 export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   return async (namespaceId, keys, signal) => {
@@ -91,7 +91,7 @@ async function listLow(
   return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
 }
 
-/** If PostgreSQL refuses one balance, the others must still be refilled. */
+/** Refills some balances together, or one by one if PostgreSQL refuses a row: the others must still be refilled. */
 async function tryRefill(
   deps: CheckBalancesDeps,
   namespaceId: string,

@@ -15,20 +15,20 @@ export function readRefillConfig(read: EnvReader) {
     min: 0,
     max: 86_400,
   })
-  // How often all active configurations are checked. It finds changes without usage, such as a grant that expired.
+  // How often all active configurations are checked. This finds changes without usage, such as a grant that expired.
   const sweepS = read.tuning('REFILL_SWEEP_S', {
     default: 60,
     min: 1,
     max: 86_400,
   })
-  // How often credit lines are checked for due credit: it is promised within a minute.
+  // How often credit lines are checked for due credit: their grants are promised within a minute.
   const creditsS = read.tuning('REFILL_CREDITS_S', {
     default: 15,
     min: 1,
     max: 86_400,
   })
   return {
-    /** Between two looks for changed usage. */
+    /** The time between two searches for changed usage. */
     checkMs: read.tuning('REFILL_CHECK_MS', {
       default: 1_000,
       min: 10,

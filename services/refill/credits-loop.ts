@@ -3,14 +3,14 @@ import type { GiveContractCredits } from './give-contract-credits.ts'
 import type { RefillLoop } from './refill-loop.ts'
 
 export interface CreditsLoop extends RefillLoop {
-  /** Has the credit of a namespace given in the next round. */
+  /** Makes the next round give the credit of a namespace. */
   request: (namespaceId: string) => void
 }
 
 /**
  * Gives credit of contracts: in all namespaces from time to time, and at once in namespaces where it is requested.
  *
- * @param creditsMs from the start of one round in all namespaces to the start of the next
+ * @param creditsMs the time from the start of one round in all namespaces to the start of the next
  */
 export function creditsLoop(giveCredits: GiveContractCredits, creditsMs: number): CreditsLoop {
   let requestedIn = new Set<string>()

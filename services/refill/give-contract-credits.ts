@@ -28,16 +28,17 @@ export type GiveContractCredits = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** Lines per transaction. Their contracts cannot be changed during it. */
+/** Lines per transaction. Their contracts cannot be changed while it runs. */
 const LINES_AT_ONCE = 200
-/** Grants per transaction. Others that make grants in the namespace wait during it. */
+/** Grants per transaction. Other transactions that make grants in the namespace wait for it. */
 const GRANTS_AT_ONCE = 500
 
 /**
- * Gives the due credit of contracts, namespace by namespace, until nothing is left. Each line gets one grant a period,
- * effective when its piece begins, however late it is given. One transaction gives the credit of some lines. It locks
- * their contracts, then reads what is agreed, takes the keys, makes the grants, and stores when each line gives again.
- * So a cancellation before it counts, and one after it takes nothing back. A crash leaves all of it or nothing.
+ * Gives the due credit of contracts, namespace by namespace, until no credit is due. Each line gets one grant a period,
+ * effective when the line's part of the period begins, however late it is given. One transaction gives the credit of
+ * some lines. It locks their contracts, then reads what is agreed, takes the keys, makes the grants, and stores when
+ * each line gives credit next. So an earlier cancellation counts, and a later one takes nothing back. A crash leaves
+ * all of it or nothing.
  *
  * Archived accounts and metrics get credit too: their use goes on, and so does the contract.
  *
@@ -66,7 +67,7 @@ interface Credit extends DueCredit {
   grantId: string
 }
 
-/** @returns whether it gave anything; if so there may be more */
+/** @returns whether credit was due; if so, more may be due */
 async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Promise<boolean> {
   const { pool, nowOf, metrics, log, reached = () => undefined } = deps
   const given = await inNamespace(pool, namespaceId, async (db) => {
@@ -92,7 +93,7 @@ async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Pro
   return true
 }
 
-/** The credit that lines give now, the oldest first, and no more than fits a transaction. */
+/** The credit that is due now, the oldest first, at most GRANTS_AT_ONCE grants. */
 function dueOf(lines: readonly DueLine[], now: number): Credit[] {
   const due = lines.flatMap((line) => {
     const { times, nextCreditAt, endsAt, amount, expires } = line

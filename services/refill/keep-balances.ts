@@ -18,21 +18,21 @@ export interface KeepBalancesDeps extends Omit<BalancesLoopDeps, 'sweeps'>, Swee
 export interface KeepBalancesTimes {
   checkMs: number
   sweepMs: number
-  /** Between two looks for due credit in all namespaces. */
+  /** The time between two searches for due credit in all namespaces. */
   creditsMs: number
 }
 
-/** Looks after balances until it is closed. */
+/** Checks and refills balances until it is closed. */
 export interface Keeper extends Closeable, RefillRequestListener {
   /** The steps that have failed for at least this long without a break. */
   listTroubles(forMs: number): Trouble[]
-  /** Whether a step has been running for this long without an end or a failure. */
+  /** Whether a check of changed balances has been running for this long without an end or a failure. */
   isStuck(forMs: number): boolean
 }
 
 /**
- * Runs three loops side by side. They look at balances that may have changed, at all balances from time to time, and at
- * credit of contracts. The second loop finds whatever the first misses.
+ * Runs three loops at the same time. They check balances that may have changed, check all balances from time to time,
+ * and give credit of contracts. The second loop finds whatever the first misses.
  */
 export function keepBalances(
   deps: KeepBalancesDeps,

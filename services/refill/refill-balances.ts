@@ -63,10 +63,10 @@ const USAGE_MS = 5_000
  * Refills balances of a namespace that are below their minimum, up to the target. Each is refilled at most once for
  * each time it falls below, even when several processes try at once. One transaction does it: it locks the
  * configurations' rows, and only then reads grants and usage. So it sees every earlier refill, and every grant, void
- * and archiving from before the refill's time. Usage may be stored after the read. Then less was granted, and the
+ * and archiving from before the refill's time. If usage is stored after the read, the grant does not cover it, and the
  * balance is checked again.
  *
- * Why several balances at once: they take as many queries to ClickHouse as one, and the queries are the slow step.
+ * Why several balances at once: they need no more queries to ClickHouse than one, and the queries are the slow step.
  *
  * @throws when a database is away: nothing was granted
  * @see docs/decisions/0009-refills-follow-stored-usage.md

@@ -10,8 +10,8 @@ export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Nam
   `${namespaceId} ${accountId} ${metricId}`
 
 /**
- * Keeps which balances are cooling down: each is not to be checked for a while, and then is due. Times are of one
- * clock, in milliseconds.
+ * Remembers which balances are cooling down. Such a balance is not checked for a while, and is then due. All times are
+ * of one clock, in milliseconds.
  */
 export function refillCooldowns() {
   const cooldowns = new Map<Name, { balance: RefillRequest; until: number }>()

@@ -22,7 +22,7 @@ export interface RunLoopDeps {
 }
 
 /**
- * Does the work whenever it is due, until the signal. Of several failures in a row only the first is logged as a
+ * Does the work whenever it is due, until the signal aborts. Of several failures in a row only the first is logged as a
  * warning.
  */
 export async function runLoop(

@@ -30,7 +30,7 @@ const SWEEP_AGAIN_MS = 5_000
  */
 export function sweepLoop({ sweep, metrics }: SweepLoopDeps, sweepMs: number): SweepLoop {
   let namespaces = new Set<string>()
-  /** Namespaces added since the last sweep began, which may not have seen them. */
+  /** Namespaces added since the last sweep began: the sweep may not have seen them. */
   let addedSince = new Set<string>()
   let isRequested = true
   let sweptAt = -Infinity
