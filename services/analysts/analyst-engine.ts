@@ -27,14 +27,14 @@ export interface AnalystEngineOptions {
   limits: AnalystLimits
 }
 
-/** A query that was accepted; nothing of it has run. */
+/** A query that was accepted and has not begun to run. */
 export interface BegunQuery {
   /** @throws ClickHouseException when it may not run, or another error of the engine */
   answer(): Promise<QueryAnswer>
   /**
    * Answers on separate connections, with a short time limit.
    *
-   * @returns undefined when the query takes longer, or more than a short query does
+   * @returns undefined when the query takes longer than that, or its answer is large
    */
   answerQuickly(): Promise<QueryAnswer | undefined>
 }
@@ -43,12 +43,12 @@ export interface BegunQuery {
 export const QUICK_AT_ONCE = 2
 /** Seconds for a first attempt: long enough for a short query on a busy machine. */
 const QUICK_S = 0.3
-/** Small limits, because these answers do not wait for each other to be read. */
+/** A small limit, because any number of these answers may be in memory while clients read them. */
 const QUICK_SETTINGS: ClickHouseSettings = {
   max_result_bytes: String(256 * 1_024),
   result_overflow_mode: 'throw',
 }
-/** Errors of a first attempt that say nothing about the query when it has its full time. */
+/** Errors of a first attempt that a second attempt, with the full limits, need not have. */
 const ENDED_BY_LIMIT: Readonly<Record<number, string>> = {
   159: 'TIMEOUT_EXCEEDED',
   396: 'TOO_MANY_ROWS_OR_BYTES',
@@ -63,8 +63,8 @@ const DEFAULT_FORMAT = 'TabSeparated'
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
 /**
- * Connections for analysts, which have only the analysts' role: they neither wait for the services nor share a setting
- * with them.
+ * Connections for analysts. They have only the analysts' role, do not wait for the services, and share no settings with
+ * them.
  */
 export class AnalystEngine {
   private readonly sessions: SessionPool
@@ -90,7 +90,7 @@ export class AnalystEngine {
   /** @throws Error when the engine does not confine analysts as it must */
   static async open({ engine, database, connections, limits }: AnalystEngineOptions): Promise<AnalystEngine> {
     const own = analyticsDatabase(database)
-    // Why before each query: if the engine ever replaces a broken connection, the new one has every right again.
+    // Why it runs before each query: if the engine ever replaces a broken connection, the new one has all rights again.
     const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
@@ -111,7 +111,7 @@ export class AnalystEngine {
    * Accepts a query. The engine computes constants both when the query is judged and when it is answered, so both steps
    * share the time of one query.
    *
-   * @param comment names it for kill
+   * @param comment names the query for kill
    * @throws ClickHouseException when its settings or its format are not allowed
    */
   begin(request: QueryRequest, comment: string): BegunQuery {
@@ -154,7 +154,7 @@ export class AnalystEngine {
     }
   }
 
-  /** Ends the queries whose comment begins with this. chDB has no way to end a query, but the engine in it has. */
+  /** Ends the queries whose comment begins with `comment`. chDB's interface cannot end a query, but a statement can. */
   async kill(comment: string): Promise<void> {
     const text = `KILL QUERY WHERE startsWith(Settings['log_comment'], {comment:String}) ASYNC`
     await this.killer.use((session) => session.run({ text, settings: {}, params: { comment } }))

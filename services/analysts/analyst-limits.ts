@@ -38,7 +38,7 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   max_result_bytes: String(limits.resultBytes),
   max_rows_to_read: String(limits.readRows),
   max_temporary_data_on_disk_size_for_query: String(limits.temporaryBytes),
-  // These limit what a short text can expand to before it runs, when no time limit is checked.
+  // These limit what a short text can expand to before it runs, because no time limit is checked until it runs.
   max_ast_depth: '300',
   max_ast_elements: '20000',
   max_expanded_ast_elements: '50000',

@@ -22,7 +22,7 @@ const flag: Check = (value) =>
 const count: Check = (value) => (/^\d{1,15}$/.test(value) ? Number(value) : refuse(value, 'a whole number'))
 const character: Check = (value) => (/^[\x20-\x7e\t]$/.test(value) ? value : refuse(value, 'one character'))
 
-/** Accepts a limit only when it is narrower than ours; 0 means "none" to ClickHouse, and ours stays then. */
+/** Takes the narrower of the requested limit and ours. 0 means "no limit" to ClickHouse; then ours stays. */
 const atMost =
   (most: (limits: AnalystLimits) => number): Check =>
   (value, limits) => {
@@ -92,7 +92,7 @@ const IGNORED = new Set([
 ])
 
 /**
- * The settings of an analyst's query, apart from what its client asked for.
+ * The settings that an analyst's client asked for, after all checks.
  *
  * @throws ClickHouseException naming the first setting that analysts may not set, or may not set to that value
  */

@@ -21,12 +21,12 @@ export interface Analysts extends EndpointUser, Closeable {
   waiting: () => number
 }
 
-/** The most that a query may have. */
+/** The largest body of a query. */
 const BODY_BYTES_MAX = 256 * 1_024
 const USER = 'analyst'
 const COMMENT = 'analyst:'
 const KILL_EVERY_MS = 50
-/** Bounded, because some functions of the engine check no limit before they are done. */
+/** How long closing waits for queries: some functions of the engine check no limit before they are done. */
 const CLOSE_MS = 2_000
 
 /**
@@ -57,7 +57,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       const kill = () => engine.kill(comment).catch(() => undefined) // if this fails, the query's time limit ends it
       const turn = { signal, tenant: USER }
       const query = engine.begin(request, comment)
-      // Each query begins here, so that a short one never waits for long ones.
+      // Each query begins with a quick attempt, so that a short query never waits for long ones.
       const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
       if (soon !== undefined) await send(soon)
       else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
@@ -79,7 +79,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
   }
 }
 
-/** Kills a query repeatedly until it has ended, because a query that is still being judged has not started yet. */
+/** Kills a query after the abort, repeatedly until it has ended: a kill misses a query that is still being judged. */
 async function killedWhenGone<T>(
   query: () => Promise<T>,
   kill: () => Promise<void>,

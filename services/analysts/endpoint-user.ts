@@ -19,13 +19,13 @@ interface QuerySummary {
 
 /** A user whose queries the endpoint takes. */
 export interface EndpointUser extends Credentials {
-  /** The size of a body once inflated. */
+  /** The largest body, after decompression. */
   bodyBytesMax: number
-  /** Whether queries may come in a GET. */
+  /** Whether queries may be sent with GET. */
   mayGet: boolean
   /**
    * @param signal aborts when the client has disconnected
-   * @param send is called with the answer, which stays in memory until that is done
+   * @param send is called with the answer, which stays in memory until `send` is done
    */
   answer(
     request: QueryRequest,

@@ -10,7 +10,7 @@ export interface QueryRequest {
   queryId: string
   /** The query, or its first part, from the URL. */
   urlQuery: string
-  /** Once inflated: the query, the rest of it, or the rows of an INSERT. */
+  /** After decompression: the query, or the rest of it. */
   body: Buffer
   /** Values of `{name:Type}`, escaped as the client sent them. */
   params: Record<string, string>
@@ -19,7 +19,7 @@ export interface QueryRequest {
   format: string | undefined
   /** Everything else in the URL. */
   settings: Map<string, string>
-  /** The revision of ClickHouse's protocol by which the format Native is written; 0 for files. */
+  /** The revision of ClickHouse's protocol by which the format Native is written; 0 means the form for files. */
   protocolRevision: number
 }
 
@@ -35,7 +35,7 @@ const NOT_SETTINGS = new Set([
   'enable_http_compression',
   'client_protocol_version',
   'stacktrace',
-  // A session keeps temporary tables and settings between queries; there are none here.
+  // A session keeps temporary tables and settings between queries. There are no sessions here.
   'session_id',
   'session_timeout',
   'session_check',

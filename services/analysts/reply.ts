@@ -8,7 +8,7 @@ import { contentTypeOf } from './output-format.ts'
 
 const compress = promisify(gzip)
 
-/** What every answer has in its headers. */
+/** What answers say about the server. */
 export interface ServerFacts {
   version: string
   timeZone: string
@@ -37,7 +37,7 @@ export async function replyAnswer(
 ): Promise<void> {
   const zipped = wantsGzip(req)
   const body = zipped ? await compress(answer.bytes) : answer.bytes
-  if (res.destroyed) return // the client has disconnected; no further event would say so
+  if (res.destroyed) return // the client has disconnected, and no event would follow
   res.writeHead(200, {
     ...COMMON,
     'Content-Type': contentTypeOf(answer.format),

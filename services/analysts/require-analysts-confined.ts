@@ -26,10 +26,10 @@ const REFUSED_AS_RESOLVED = [
 ]
 
 /**
- * Checks at the start of the endpoint that each line of defence still holds with this engine. A new version may print
- * its trees in another form, or have a new way out.
+ * Checks at the start of the endpoint that each line of defence still works with this engine. A new version of the
+ * engine may print its trees in another form, or have a new way out.
  *
- * @throws Error when one does not
+ * @throws Error when a line of defence does not work
  */
 export async function requireAnalystsConfined(
   session: ChdbSession,

@@ -17,12 +17,12 @@ export function schemaStatements(database: string): ReadonlyMap<string, string> 
   ]
   return new Map([
     ...same.map((text) => [text, text] as const),
-    // The first query of clickhouse-connect, for Python. The answer says that it should change no setting by itself.
+    // The first query of clickhouse-connect, for Python. The answer keeps this client from changing settings by itself.
     [
       'SELECT name, value, readonly FROM system.settings LIMIT 10000',
       "SELECT 'readonly' AS name, '2' AS value, toUInt8(1) AS readonly",
     ] as const,
-    // The first query of ClickHouse's Go client, and so of Grafana. The engine would answer the machine's name.
+    // The first query of ClickHouse's Go client, and so of Grafana. The engine's answer would have the machine's name.
     [
       'SELECT displayName(), version(), revision(), timezone()',
       "SELECT 'Tally' AS `displayName()`, version(), revision(), timezone()",

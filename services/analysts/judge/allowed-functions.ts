@@ -235,7 +235,7 @@ export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ),
 ])
 
-/** Which argument of a function is the name of a data type, counted from 0, or from the end when negative. */
+/** For each function, the index of the argument that is the name of a data type: from 0, or negative from the end. */
 export const TYPE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ['CAST', 1],
   ['_CAST', 1],

@@ -11,8 +11,8 @@ export interface FunctionRow {
 export const LIST_FUNCTIONS = 'SELECT name, alias_to, case_insensitive, is_aggregate FROM system.functions'
 
 /**
- * The allowed combinators, which may follow the name of an aggregate function. Left out are those that show or take
- * inner states.
+ * The allowed combinators, which may follow the name of an aggregate function. Combinators that show or take inner
+ * states are left out.
  */
 const COMBINATORS = ['If', 'Array', 'Distinct', 'OrNull', 'OrDefault', 'ArgMin', 'ArgMax', 'ForEach', 'Map']
 
@@ -51,7 +51,7 @@ export class FunctionNames {
   }
 }
 
-/** A table of names; some are found in any case. */
+/** A table of names. Some names are found in both upper and lower case. */
 class NameTable {
   private readonly exact = new Map<string, string>()
   private readonly anyCase = new Map<string, string>()

@@ -17,7 +17,7 @@ export interface JudgedQuery {
 }
 
 export interface JudgeRules extends CallRules {
-  /** Harmless statements other than SELECT, as ClickHouse formats them, with the statement that is run instead. */
+  /** Harmless statements that are not judged, as ClickHouse formats them, with the statement that is run instead. */
   statements: ReadonlyMap<string, string>
 }
 
@@ -31,7 +31,7 @@ const QUERY_PARAM = 'tally_judged_query'
 
 /**
  * Why the query is a parameter: chDB runs several statements in one text, even behind EXPLAIN, but a value is only
- * parsed. Without braces there are no parameters to check, so a long list of values need not come back.
+ * parsed. A query without braces has no parameters to check, so a long list of its values need not be returned.
  */
 const FORMAT_AND_TOKENIZE = `
   SELECT text, arrayMap(t -> (toString(t.3), substring(text, t.1 + 1, t.2 - t.1)), kept)
@@ -44,7 +44,7 @@ const FORMAT_AND_TOKENIZE = `
 
 const LINES = 'JSONCompactEachRow'
 
-/** The size of an answer to a step of the judgment, because this process reads it and has other things to do. */
+/** The largest answer in a step of the judgment: this process reads it, and must not be busy with it for long. */
 const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
@@ -53,9 +53,9 @@ const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
  * as the engine resolves it.
  *
  * @param session is in the analysts' database, with the analysts' role
- * @param limits in force during the judgment, because the engine computes constants and scalar subqueries in it. None
- *   may come from the analyst: `limit` would cut off a part of what is judged
- * @throws ClickHouseException saying why not
+ * @param limits in force during the judgment, because the engine computes constants and scalar subqueries in it. No
+ *   setting may come from the analyst: `limit` would cut off a part of what is judged
+ * @throws ClickHouseException saying why it may not run
  */
 export async function judgeQuery(
   session: QueryRunner,

@@ -10,11 +10,11 @@ const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0
 
 /**
  * Judges a query once more, as the engine has resolved it (EXPLAIN QUERY TREE). Whatever a name turned out to mean,
- * only allowed functions and the analysts' views may be in it. The first steps already refuse everything that is
+ * only allowed functions and the analysts' views may be used. The first steps already refuse everything that is
  * refused here. This step is for cases that nobody has thought of.
  *
  * @param lines of EXPLAIN QUERY TREE, under SHOWN_WHOLE
- * @throws ClickHouseException when something else is in it
+ * @throws ClickHouseException when something else is used
  */
 export function judgeResolved(lines: readonly string[], { functions, tables }: CallRules): void {
   for (const line of lines) {
@@ -36,7 +36,7 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
 }
 
 /**
- * All values of a key in a line. An alias or a type may hold text that looks like another value; that is included, too.
+ * All values of a key in a line. An alias or a type may contain text that looks like a value: this text is included.
  */
 function valuesOf(line: string, key: string): string[] {
   const values = line.split(key).slice(1)

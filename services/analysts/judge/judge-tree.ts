@@ -14,8 +14,8 @@ const COLUMNS = [
 const EXPRESSIONS = ['Literal', 'Identifier', 'Function', 'Subquery', ...COLUMNS]
 
 /**
- * Which nodes may be in which other nodes: a closed list of the parts of a SELECT. Everything else is refused, because
- * it is absent: other statements, SETTINGS (`Set`), INTO OUTFILE, and APPLY, whose function EXPLAIN AST does not show.
+ * Which nodes may be in which other nodes: a closed list of the parts of a SELECT. Everything that is absent is
+ * refused: other statements, SETTINGS (`Set`), INTO OUTFILE, and APPLY, whose function EXPLAIN AST does not show.
  */
 const CHILDREN: Readonly<Record<string, readonly string[]>> = {
   SelectWithUnionQuery: ['ExpressionList'],

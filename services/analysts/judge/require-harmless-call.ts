@@ -20,7 +20,7 @@ export interface CallRules {
 }
 
 /**
- * Checks a call of a function: its name, and the arguments that are more than a value to it.
+ * Checks a call of a function: its name, and the arguments that it does not take as plain values.
  *
  * @throws ClickHouseException saying what is not allowed
  */
@@ -47,7 +47,7 @@ function refusedFunction(name: string, functions: FunctionNames): ClickHouseExce
     : new ClickHouseException('UNKNOWN_FUNCTION', `Function with name \`${name}\` does not exist.`)
 }
 
-/** Why: where a function can be an argument, the engine takes a name for one, so `arrayMap(file, […])` reads files. */
+/** Why: where an argument can be a function, the engine takes a name for one, so `arrayMap(file, […])` reads files. */
 function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): void {
   if (functions.isForbidden(detail))
     throw new ClickHouseException(
@@ -81,7 +81,7 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
     )
 }
 
-/** A longer list was not written by hand. */
+/** The longest list that counts as a short literal. Nobody writes a longer one by hand. */
 const LIST_CHARACTERS_MAX = 4_096
 /** The functions that make a token of a property. */
 const HASHING = /^(?:SHA256|substring|lower|hex|unhex|toFixedString|negate|_CAST|CAST)$/i

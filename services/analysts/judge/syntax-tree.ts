@@ -14,8 +14,8 @@ const DEPTH_MAX = 1_000
 const CHILDREN_CHARACTERS_MAX = 30
 
 /**
- * Reads the lines of EXPLAIN AST: one node each, indented by its depth, with the number of its children. Both must
- * agree in every line. A line that is not understood to its last character is refused.
+ * Reads the lines of EXPLAIN AST: one node each, indented by its depth, with the number of its children. Indentation
+ * and numbers must agree in every line. A line that is not understood to its last character is refused.
  *
  * @throws ClickHouseException when a line has an unknown form
  */

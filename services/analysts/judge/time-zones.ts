@@ -1,6 +1,6 @@
 import { ClickHouseException } from '../exception.ts'
 
-/** Limited, because the engine keeps some megabytes for each time zone it ever met, for as long as it runs. */
+/** Limited, because the engine keeps each time zone that was ever used in memory, for as long as it runs. */
 const ZONES_MAX = 32
 
 /**
@@ -10,7 +10,7 @@ const ZONES_MAX = 32
 export class TimeZones {
   private readonly used = new Set<string>()
 
-  /** @throws ClickHouseException when it is not a plain name, or one too many */
+  /** @throws ClickHouseException when the name is not a plain one, or there are too many names */
   require(name: string): string {
     if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/.test(name) || name.length > 64)
       throw new ClickHouseException('BAD_ARGUMENTS', `Cannot load time zone ${JSON.stringify(name)}.`)

@@ -17,11 +17,12 @@ const TYPES = new Set(
 )
 
 /**
- * Checks what EXPLAIN AST would hide. It writes names unchanged, so a name with a line break could look like other
- * nodes. It also replaces parameters by their values, so one of the type Identifier could be any name.
+ * Checks what EXPLAIN AST would hide. EXPLAIN AST writes names unchanged, so a name with a line break could look like
+ * other nodes. It also replaces parameters by their values, so a parameter of the type Identifier could be any name.
  *
- * @param tokens of the text as ClickHouse formats it, without whitespace; all of them when there is a brace among them
- * @param params of this request, which must have a value for each parameter: none may be left over from an earlier one
+ * @param tokens of the text as ClickHouse formats it, without whitespace; without a brace in the text, values and commas
+ *   may be left out
+ * @param params of this request; each parameter must have a value in it, so that no value of an earlier request is used
  * @throws ClickHouseException saying what is not allowed
  */
 export function requireHarmlessTokens(

@@ -98,7 +98,7 @@ function bytesOf(name: string, first: string): number | undefined {
   return precision <= 9 ? 4 : precision <= 18 ? 8 : precision <= 38 ? 16 : 32
 }
 
-/** Skips the ends of arrays; the last one is the number of elements in all of them. */
+/** Skips the offsets at which arrays end. The last offset is the number of elements in all arrays together. */
 function skipOffsets(reader: ByteReader, rows: number): number {
   reader.skip(8 * (rows - 1))
   return reader.uint64()
