@@ -11,11 +11,11 @@ import type { Start } from './start.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
-/** ClickHouse takes URLs of this length, and clients put parameters there. */
+/** ClickHouse takes URLs of this length, and clients put parameters in them. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
 /**
- * Few, because each may have a header of that size in memory before its password is checked. One address may have half
- * of them.
+ * Few, because each connection may have a header of HEADER_BYTES_MAX in memory before its password is checked. One
+ * address may have half of the connections.
  */
 const CONNECTIONS_MAX = 128
 

@@ -24,12 +24,12 @@ import type { RequiredRoom } from './require-room.ts'
 /** What the HTTP side of Tally is made of. */
 export interface Parts {
   pool: Pool
-  /** For reports alone. */
+  /** Only for reports. */
   reportPool: Pool
   clickhouse: ClickHouse
-  /** For what takes long. */
+  /** For statements that take long. */
   rollupClickhouse: ClickHouse
-  /** Where ClickHouse is embedded: what no other process can write to. */
+  /** Undefined unless ClickHouse is embedded, because no other process may write usage. */
   latestSums: LatestSums | undefined
   eventLog: EventLog
   acceptance: Acceptance
@@ -46,7 +46,7 @@ export interface Parts {
   metrics: Metrics
 }
 
-/** Gateway and API behind one port, and what sends corrections on. */
+/** Gateway and API behind one port, the relay of corrections, and the warming of balances. */
 export function makeTallyApp(
   parts: Parts,
   config: StandaloneConfig,

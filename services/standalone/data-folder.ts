@@ -19,14 +19,15 @@ const DYING_MS = 3_000
 const AGAIN_MS = 50
 
 /**
- * Others may pass through the folder, but not list it. Why: when we are root, PostgreSQL's server runs as another user.
+ * Other users may open files in the folder by their path, but not list it. Why: when we are root, PostgreSQL's server
+ * runs as another user.
  */
 const MODE = 0o711
 
 /**
  * Makes the data folder if it is missing, and locks it for this process: embedded engines allow only one.
  *
- * @throws StartupError when another process has it, or when it cannot be made or written
+ * @throws StartupError when another process uses it, or when it cannot be made or written
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const absolute = path.resolve(folder)
@@ -44,7 +45,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 }
 
 /**
- * The lock is a file with its process's number and start time: a number alone may have been given to another process.
+ * The lock is a file with the number and the start time of its process: the number alone may be reused by another one.
  */
 async function takeLock(lock: string, folder: string): Promise<void> {
   const deadline = performance.now() + DYING_MS
@@ -53,7 +54,7 @@ async function takeLock(lock: string, folder: string): Promise<void> {
   try {
     for (;;) {
       try {
-        await link(mine, lock) // fails if the lock exists, in one step
+        await link(mine, lock) // one step, which fails if the lock exists
         return
       } catch (err) {
         if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err

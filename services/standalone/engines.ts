@@ -19,14 +19,14 @@ const REBUILD_CONNECTIONS = 1
 
 /** Both databases, opened and migrated. If the event log is on Kafka, its topics exist. */
 export interface Engines {
-  /** For the role that the services have. */
+  /** The URL of PostgreSQL for the services' role. */
   databaseUrl: string
   clickhouse: OpenedClickHouse
   /** The loader's own connections. */
   loaderClickhouse: OpenedClickHouse
   /** The rollups' own connections, because their statements may take longer than others are allowed to. */
   rollupClickhouse: OpenedClickHouse
-  /** Whether no other process uses the databases, because both are embedded. */
+  /** Whether no other process takes usage or changes resources, because PostgreSQL is embedded. */
   alone: boolean
 }
 

@@ -18,14 +18,14 @@ import type { Start } from './start.ts'
 export interface EventFlow extends OpenedAcceptance {
   eventLog: EventLog
   loader: Loader
-  /** No event accepted before this can still be stored. */
+  /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
-  /** Where ClickHouse is embedded: what no other process can write to. */
+  /** Undefined unless ClickHouse is embedded, because no other process may write usage. */
   latestSums: LatestSums | undefined
   room: RequiredRoom
 }
 
-/** Opens the event log, and starts what works without being asked: loader, rollups and refills. */
+/** Opens the event log, and starts what works without requests: loader, rollups and refills. */
 export async function openEventFlow(start: Start, pools: Pools): Promise<EventFlow> {
   const { config, engines, opened, metrics, log } = start
   const accepting = await openAcceptance(
@@ -50,7 +50,7 @@ export async function openEventFlow(start: Start, pools: Pools): Promise<EventFl
   return { ...flow, loader }
 }
 
-/** Whether there is room on the disk of the data folder, where something of ours lies on it. */
+/** Watches the room on the disk of the data folder if a database is embedded, and so stored there. */
 async function watchRoom({ folder, engines, opened, metrics, log }: Start): Promise<RequiredRoom> {
   const { alone } = engines
   const isEmbedded = alone || engines.clickhouse.engine !== undefined

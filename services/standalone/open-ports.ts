@@ -18,8 +18,8 @@ export interface OpenPorts {
 }
 
 /**
- * Opens the commands' socket and the ports. The API's port is the last, so that everything is there once a client can
- * connect to it. Until then Tally is not ready.
+ * Opens the commands' socket and the ports. The API's port is opened last, so that everything else works once a client
+ * can connect to it. Until that moment Tally is not ready.
  *
  * @throws StartupError when a port is taken
  */
@@ -30,7 +30,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
-  // First of all, because the socket of commands waits for their answers when it closes.
+  // Closed before the socket, because the socket waits for the answers of commands when it closes.
   opened.push({
     name: 'commands',
     close() {

@@ -12,7 +12,7 @@ export interface RequiredRoom {
 }
 
 /**
- * What is refused as room gets scarce. Usage is the first: it is most of what is written, and its senders try again.
+ * What is refused as room gets scarce. Usage is refused first: it is most of what is written, and senders try again.
  * Grants, accounts and the like are small, and are written until there is almost no room. Reads go on for as long as
  * the engines work.
  *
