@@ -33,8 +33,8 @@ async function send(dataFolder: string, target: string, body: object): Promise<I
   try {
     const socket = await shortPathOf(path.join(dataFolder, COMMAND_SOCKET))
     const headers = { 'Content-Type': 'application/json' }
-    // Why not fetch: it cannot use sockets, and gives up on an answer, or a pause in one, of more than five minutes. An
-    // audit may be silent longer.
+    // Why not fetch: it cannot use sockets, and gives up when an answer, or a pause in it, takes more than five
+    // minutes. An audit may be silent longer.
     return await new Promise<IncomingMessage>((resolve, reject) => {
       request({ socketPath: socket.path, path: target, method: 'POST', headers, agent: false })
         .on('response', resolve)
@@ -56,7 +56,10 @@ function whyNotAsked(err: unknown, dataFolder: string): string {
   return `the Tally in ${dataFolder} cannot be asked: ${String(err)}`
 }
 
-/** The lines of an answer as they arrive; they end when the connection breaks. */
+/**
+ * The lines of an answer as they arrive.
+ * @throws StartupError when the connection breaks
+ */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandOutput> {
   response.setEncoding('utf8')
   let rest = ''

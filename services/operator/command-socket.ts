@@ -3,7 +3,7 @@ import { access, open } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 
-/** The path in the data folder where a running Tally takes commands; only its user may enter that folder. */
+/** The path in the data folder where a running Tally takes commands. Only Tally's user may enter `operator`. */
 export const COMMAND_SOCKET = path.join('operator', 'socket')
 
 /** The most bytes of a path in the address of a socket (`sun_path`, without the NUL at its end). */

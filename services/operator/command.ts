@@ -11,7 +11,7 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 export interface UsageEngines {
   clickhouse: ClickHouse
   log: EventLog
-  /** No event accepted before this can still appear. */
+  /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
 }
 
@@ -33,7 +33,7 @@ export interface CommandDeps {
   /** Opened only by commands that need it, because a key must be revocable while ClickHouse or Kafka is away. */
   openUsage: () => Promise<UsageEngines>
   /**
-   * Opens only ClickHouse; openUsage opens all engines of usage. The doctor needs to know which one is away.
+   * Opens only ClickHouse; openUsage opens all engines of usage. The doctor needs to know which engine is away.
    *
    * @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S
    */
@@ -56,7 +56,7 @@ export interface CommandContext {
 }
 
 /**
- * A maintenance command. It runs in the process that has the engines open, which may not be the one it was typed in.
+ * A maintenance command. It runs in the process that has the engines open, which may be another than the one called.
  */
 export interface Command {
   name: string

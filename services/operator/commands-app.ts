@@ -31,7 +31,7 @@ export function commandsApp({ deps, log, stopping }: CommandsOptions): Express {
       const { args } = (req.body ?? {}) as { args?: unknown }
       if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
         throw new HttpError(400, 'args: must be a list of text')
-      // At once: otherwise a slow command looks like a Tally that does not answer.
+      // The headers are sent at once: otherwise a slow command looks like a Tally that does not answer.
       res.type('application/x-ndjson').flushHeaders()
       const exit = await runCommand(req.params.name, args, deps, log, {
         print: (line) => {

@@ -15,7 +15,7 @@ export const helpOf = ({ name, about, usage, notes = [] }: Command): string[] =>
 export const wantsHelp = (args: readonly string[]): boolean =>
   args.some((arg) => arg === '--help' || arg === '-h')
 
-/** The hint after an error in the arguments: if the command has options, npm may have kept them. */
+/** The hint after an error in the arguments: if the command has options, npm may have taken them for its own. */
 export function adviceOn({ name, usage }: Command, args: readonly string[]): string {
   const [action = ''] = args
   const form = usage.find(

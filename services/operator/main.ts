@@ -8,12 +8,12 @@ import { readOperatorConfig } from './config.ts'
 import { helpOf, wantsHelp } from './help-of.ts'
 import { runOnServers } from './run-on-servers.ts'
 
-/** How long a command may take to end after it was asked to. */
+/** How long a command may take to end after a signal to stop. */
 const STOP_MS = 5_000
 
 /**
- * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers it runs here, else in the
- * running Tally.
+ * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers, it runs in this process,
+ * else in the running Tally.
  */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)

@@ -6,10 +6,10 @@ import { listenOnSocket } from '../../shared/http/http-server.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
 
-/** How long running answers may take when it closes; commands end before that. */
+/** How long closing waits for answers under way; commands end before that. */
 const CLOSE_MS = 4_000
 
-/** Files of earlier versions, from before the socket. One left behind would be a secret that nobody looks after. */
+/** Files that earlier versions used instead of the socket. They are removed, because one contains a secret. */
 const BEFORE = ['admin-token', 'admin-address']
 
 /**

@@ -62,7 +62,7 @@ export async function auditCorrections(
         continue
       }
       corrections[fate]++
-      // Checked once for each event, even when the row is of a correction that nobody made.
+      // Each row is checked once, with the event's newest correction, even when it is of a correction that nobody made.
       if (row !== undefined && row.correctedAt !== null && last?.event.correctedAt === correctedAt)
         corrected.push({ namespaceId: correction.namespaceId, row, correctedAt: row.correctedAt })
     }
@@ -76,7 +76,7 @@ export async function auditCorrections(
   }
 }
 
-/** Whether the correction counts, another one counts after it, or neither. */
+/** Whether the correction counts, a later correction counts, or neither. */
 function fateOf(
   { correctedAt }: CorrectionKey,
   row: CurrentEvent | undefined,
@@ -90,7 +90,8 @@ const isVoid = (last: EventRevision | undefined, correctedAt: Micros): boolean =
   last?.event.correctedAt === correctedAt && last.event.voided
 
 /**
- * Looks again for corrections: those sent before this are in ClickHouse once the log is loaded up to its current end.
+ * Looks again for corrections, after the log is loaded up to its current end. Corrections that were sent before this
+ * call must then be in ClickHouse.
  */
 async function lookAgain(
   suspects: readonly Suspect[],

@@ -23,7 +23,7 @@ export interface AuditLinesDeps {
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPositions'>
   /**
-   * Finds namespaces that a reset has retired. It is asked after the look-up of rows, which a reset may have deleted.
+   * Finds namespaces that a reset has retired. It is asked after rows were looked up, because a reset may delete them.
    */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
@@ -32,14 +32,14 @@ export interface AuditLinesDeps {
   >
 }
 
-/** How many lines are compared before the event loop is yielded. */
+/** How many lines are compared before other work gets a turn. */
 const LINES_A_TURN = 250
 
 type ReadableLogLine = LogLine & { event: UsageEvent }
 export type CountedLogLine = LogLinePosition & AcceptanceKey & { namespaceId: string }
 
 /**
- * Audits from the log's side: what became of these lines? Each is looked up whole, so that a finding can say what is
+ * Audits from the log's side: what became of these lines? Whole events are compared, so that a finding can say what is
  * wrong.
  *
  * @param confirmations gets what the lines say of their events
@@ -87,7 +87,7 @@ export async function auditLines(
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
-      // A line does not prove a correction. Its revision does, and audit-rows.ts checks for that.
+      // A line does not prove a correction. The correction's revision does, and audit-rows.ts looks for it.
       if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
       else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }

@@ -7,8 +7,8 @@ export interface AuditMonthsDeps extends Pick<RecountDeps, 'retired' | 'signal'>
 }
 
 /**
- * Counts the events of all months again, and compares that with the stored counts. So it finds that ClickHouse has lost
- * events, even when the event log has dropped them. It cannot find out which ones.
+ * Counts the events of all months again, and compares the new counts with the stored ones. So it finds that ClickHouse
+ * has lost events, even when the event log has dropped them. It cannot find out which events.
  */
 export async function auditMonths(
   { counts, eventCounts, retired, signal }: AuditMonthsDeps,

@@ -56,11 +56,11 @@ export interface AuditResult {
     /** Corrections that should count and do not. */
     unapplied: number
   }
-  /** Some of the contradicted: how they differ from the report that counts, which is the first one. */
+  /** Some of the contradicted reports: how they differ from the first report of the event, which counts. */
   contradictions: { eventId: string; position: LogLinePosition; detail: string }[]
   /** Events in the stored counts of months, in the log or not. */
   countedByMonth: number
-  /** Events among these that ClickHouse has lost, by the month they occurred in: `2026-09`. */
+  /** Events of countedByMonth that ClickHouse has lost, by the month they occurred in: `2026-09`. */
   missing: { month: string; missing: number; counted: number }[]
   /** Groups of events with one idempotency key and different times; they count until somebody voids them. */
   sharedKeys: string[][]

@@ -14,7 +14,7 @@ import { FATE, type LogLineTable, type LogLineVerdict } from './log-line-table.t
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 50_000
-/** How many entries are looked up together, and compared before the event loop is yielded. */
+/** How many entries are looked up together, and compared before other work gets a turn. */
 const OPEN_AT_ONCE = 3_000
 
 export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 'revisions' | 'retired'> {
@@ -56,7 +56,7 @@ export async function auditRows(
       const named = entryFromBinary(entry)
       const noted = confirmations.verdictOn(keyOf(named), named.acceptedSecond)
       if (noted === 'counts') result.stored++
-      // Another row of another second counts for the event, and has an entry of its own.
+      // Otherwise a row of another second counts for the event. That row has an entry of its own.
       else if (ofTable !== 'elsewhere' || noted !== undefined)
         open.push({ ...named, verdict: verdictOf(ofTable, noted) })
       if (open.length === OPEN_AT_ONCE) await resolveOpen()
@@ -104,7 +104,7 @@ async function auditOpenEntries(
   await requireRevisions(corrected, { revisions, retired }, result)
 }
 
-/** Reports lines accepted before a second whose event counts, and for which the list had no entry. */
+/** Reports lines accepted before `to` whose event counts, but has no entry in the list. */
 async function findUnlistedLines(
   to: number,
   deps: AuditRowsDeps,
@@ -158,7 +158,7 @@ export async function requireRevisions(
   }
 }
 
-/** Another report of an event has an entry too, at the second of its own acceptance. */
+/** Whether an entry is of this row. Another report of the event has its own entry, at the second of its acceptance. */
 const isListedBy = (row: CurrentEvent, entry: AcceptedEntry): boolean =>
   unixSeconds(row.acceptedAt) === entry.acceptedSecond
 

@@ -22,10 +22,10 @@ import { type LogLine, parseRawLogLine, type RawLogLine, readAgain, readLogLines
 
 export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
   log: EventLog
-  /** No event accepted before this can still appear. */
+  /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
   clock: Clock
-  /** Called from time to time with how far it has come. */
+  /** Called from time to time with how far the audit has come. */
   onProgress: (progress: { readTo: number; lines: number }) => void
   signal: AbortSignal
 }
@@ -42,18 +42,18 @@ const LAST_SECOND = 2 ** 32 - 1
  * letters. Memory does not grow with the number of events: lines are compared round by round and dropped.
  *
  * Reports are compared by their identity and a digest of their content (matchLines). Only those that differ, and lines
- * that are no plain reports, are read whole (auditLines). Then a report is either a repeat, whatever became of its
- * event since, or another content under the same id (tellRepeats).
+ * that are no plain reports, are read whole (auditLines). A report that differs is either a repeat, whatever became of
+ * its event since, or it has another content under the same id (tellRepeats).
  *
- * PostgreSQL also keeps the number of events of each month forever: none that was counted may be missing.
+ * PostgreSQL also keeps the number of events of each month forever: no counted event may be missing.
  *
- * PostgreSQL keeps corrections forever, too: each one made in the range is looked for, even where the log holds nothing
- * any more.
+ * PostgreSQL keeps corrections forever, too: each correction made in the range is looked for, even where the log has
+ * dropped its lines.
  *
  * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
  * @param lagMaxS how long a correction may be on its way to the log
- * @param linesARound how many lines are looked up at once, some 90 bytes each. With more of them, busy slots are read
- *   less often
+ * @param linesARound how many lines are looked up at once. With more lines, memory grows and busy slots are read less
+ *   often
  */
 export async function auditUsage(
   deps: AuditDeps,
@@ -78,7 +78,7 @@ export async function auditUsage(
   let matched = 0
   /**
    * Looks up lines whole, some at once.
-   * @param receiver gets what they say of their events
+   * @param receiver gets what the lines say of their events
    */
   const lookUpBy = (receiver: Parameters<typeof auditLines>[2]) => {
     let some: LogLine[] = []
@@ -95,7 +95,7 @@ export async function auditUsage(
   const odd = lookUpBy(confirmations)
   const differing = lookUpBy(KNOWN_TO_THE_TABLE)
   const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
-  /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
+  /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before `second`. */
   const finishRound = async (second: number) => {
     const unmatched = await matchLines(table, matched, deps, confirmations, result)
     for await (const line of readAgain(log, unmatched.odd)) await odd.lookAt(line)
@@ -114,7 +114,7 @@ export async function auditUsage(
     signal.throwIfAborted()
     for (const line of lines) {
       const digest = digestOfLogLine(line.bytes)
-      // A line from before the compared second comes late. There are few, and an unconfirmed row may wait for it.
+      // A line accepted before comparedTo is late. There are few such lines, and an unconfirmed row may wait for one.
       if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await odd.lookAt(line)
       else if (isWanted(digest.acceptedAt)) table.add(digest, line)
     }
@@ -180,7 +180,7 @@ const emptyResult = (
   unread,
 })
 
-/** Finds rows that no look-up reaches; of each kind no more than are shown. */
+/** Finds rows that no look-up reaches, at most FINDINGS_MAX of each kind. */
 async function findElsewhere({ events, list, clock }: AuditDeps, result: AuditResult): Promise<void> {
   for (const id of await events.listMisplaced(result.from, result.to, FINDINGS_MAX))
     report(result, { kind: 'misplaced', eventId: id, detail: 'counted at another time than its id says' })

@@ -4,7 +4,7 @@ import { isSameJson } from '../../../shared/domain/canonical-json.ts'
 
 /** Fields that may differ between two reports of one event; if they do, the reports contradict each other. */
 export const REPORTED = ['accountId', 'source', 'quantity', 'occurredAt', 'properties'] as const
-/** Fields in which a row may differ from the line or the revision that it was made of. */
+/** Fields in which a row may differ from the line or the revision that it was made from. */
 const STORED = [...REPORTED, 'acceptedAt', 'voided'] as const
 
 type Field = (typeof STORED)[number]
@@ -12,12 +12,12 @@ type Compared = Pick<CurrentEvent, Field>
 
 /**
  * Whether two versions of one event have the same content.
- * @param fields are compared
+ * @param fields the fields that are compared
  */
 export const isSame = (row: Compared, event: Compared, fields: readonly Field[] = STORED): boolean =>
   fields.every((field) => isSameField(row, event, field))
 
-/** @param holder the name of what has the other content: `the log` */
+/** @param holder names the place where `event` was found, such as `the log` */
 export const describeDifference = (
   row: Compared,
   event: Compared,

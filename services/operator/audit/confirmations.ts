@@ -12,12 +12,12 @@ export interface UnconfirmedRow {
   hasOtherLines: boolean
 }
 
-/** The most events that are kept in memory; each takes some 200 bytes. */
+/** The most events that are kept in memory. */
 const EVENTS_MAX = 500_000
 
 /**
- * Which events of ClickHouse the log confirms. An event is kept by the second of its acceptance, from its line until
- * that second is compared. After that only unconfirmed events are kept, until their lines come.
+ * Which events of ClickHouse the log confirms. An event is kept by the second of its acceptance, from the reading of
+ * its line until that second is compared. After that only unconfirmed events are kept, until their lines are read.
  */
 export class Confirmations {
   private readonly verdicts = new Map<number, Map<string, Verdict>>()
@@ -36,7 +36,7 @@ export class Confirmations {
     if (this.waiting.get(key)?.row.version === version) this.waiting.delete(key)
   }
 
-  /** Notes another verdict of a line. The second is the acceptance of the event's row, or else of the line. */
+  /** Notes a verdict of a line. The second is the acceptance of the event's row or, without a row, of the line. */
   note(key: string, second: number, verdict: Verdict): void {
     if (second < this.comparedTo) return
     const verdicts = this.verdicts.get(second) ?? new Map<string, Verdict>()

@@ -9,7 +9,7 @@ import type { LogLinePosition } from './read-log-lines.ts'
  * - open: its event is not looked up yet;
  * - counted: its event counts with this line;
  * - superseded: the event counts with another report of the same content;
- * - differing: it counts with content that was not seen to be the same;
+ * - differing: the event counts with a later version, whose content may be another;
  * - odd: the line must be checked in detail.
  */
 export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 } as const
@@ -32,7 +32,7 @@ export class LogLineTable {
   size = 0
   private readonly ids: Uint32Array
   private readonly digests: Uint32Array
-  /** Low half, then high half: reading a bigint would allocate one. */
+  /** The low half of each version, then the high half: reading a bigint would allocate memory. */
   private readonly versions: Uint32Array
   private readonly acceptedAts: Float64Array
   private readonly offsets: Float64Array
@@ -49,7 +49,7 @@ export class LogLineTable {
   private readonly namespaceNumbers = new Map<string, number>()
   private readonly scratch = Buffer.alloc(32)
 
-  /** @param capacity the most lines it holds */
+  /** @param capacity the most lines in the table */
   constructor(capacity: number) {
     this.capacity = capacity
     this.ids = new Uint32Array(capacity * WORDS)
@@ -116,11 +116,10 @@ export class LogLineTable {
   rowSecond = (line: number): number => this.rowSeconds[line] ?? 0
 
   /**
-   * Decides, by a row that counts, about the lines of its event that are still open. A second row of the event makes
-   * them odd.
+   * Decides about the open lines of an event, by a row that counts for it. A second row of the event makes them odd.
    *
-   * @param rows holds the row at `at`: see DIGEST_ROW
-   * @param first the first line that may be open; those before are matched
+   * @param rows has the row at `at`: see DIGEST_ROW
+   * @param first the first line that may be open; lines before it are matched
    */
   judge(namespaceId: string, rows: Buffer, at: number, first: number): void {
     for (let line = this.find(namespaceId, rows, at + DIGEST_ROW.id); line !== NONE;) {
@@ -131,8 +130,8 @@ export class LogLineTable {
   }
 
   /**
-   * What the lines say of an entry in the list of events: the entry counts, another row of that second does, the row is
-   * of another second, or nothing. Lines that it counts for are marked as listed.
+   * What the lines say of an entry in the list of events: the entry counts, another row of that second counts, a row of
+   * another second counts, or nothing. Lines that count with this entry are marked as listed.
    */
   verdictOn(namespaceId: string, id: Buffer, second: number): LogLineVerdict {
     let verdict: LogLineVerdict

@@ -17,9 +17,9 @@ export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
   signal: AbortSignal
 }
 
-/** How many rows are compared before the event loop is yielded. */
+/** How many rows are compared before other work gets a turn. */
 const ROWS_A_SLICE = 20_000
-/** It keeps an answer of ClickHouse below some 25 MB. */
+/** How many rows an answer of ClickHouse should have at most, because it is kept in memory. */
 const ROWS_AT_ONCE = 500_000
 /** A second is read whole when it has at most this many rows for each wanted line. */
 const ROWS_PER_LINE_MAX = 40
@@ -33,8 +33,8 @@ interface UnmatchedLogLines {
 }
 
 /**
- * Looks up the events of lines in the table, and counts the correct ones: a row has the line's content and version, or
- * its content and a higher version. Every line is compared with the row of its own id.
+ * Looks up the events of lines in the table, and counts the correct lines: a row has the line's content, and the line's
+ * version or a higher one. Every line is compared with the row of its own id.
  *
  * @param first the first line that is not matched yet
  * @returns the positions of all other lines; why they differ is found by reading them again
@@ -125,8 +125,8 @@ const namespacesOf = (table: LogLineTable, first: number): { namespaceId: string
 }
 
 /**
- * Decides which seconds are read whole, and which lines are looked up by id because most rows of their second are
- * others. The latter are in order of time, so that the rows of a slot are read once.
+ * Decides which seconds are read whole, and which lines are looked up by id because their second has too many other
+ * rows. These lines are in order of time, so that the rows of a slot are read once.
  *
  * @param counts how many rows a second has
  */

@@ -25,7 +25,7 @@ export type RawLogLine = LogLinePosition & { record: Pick<LogRecord, 'acceptedAt
 /** Some lines of one partition. */
 export interface LogLines {
   lines: RawLogLine[]
-  /** Unix second; every partition is read up to about this. A line accepted earlier may still come, but few do. */
+  /** Unix second up to which every partition is read. A few lines accepted earlier may still follow. */
   readTo: number
 }
 
@@ -34,8 +34,8 @@ const READ_BYTES = 4_000_000
 const READ_AGAIN_BYTES = 500_000
 
 /**
- * Reads the log again, all partitions side by side. The order is about that of acceptance, because what was accepted
- * first may be appended last.
+ * Reads the log again, all partitions side by side, roughly in the order of acceptance: what was accepted first may be
+ * appended last.
  *
  * @param starts, ends where to begin and to stop in each partition
  * @param linesMax the most lines that are returned at once
@@ -58,7 +58,7 @@ export async function* readLogLines(
       .sort((a, b) => a.readTo - b.readTo)
     if (behind === undefined) return
     const othersReadTo = Math.min(...others.map(({ readTo }) => readTo))
-    // The least of these times, not the most: a machine whose clock is ahead must not be read far ahead of the others.
+    // The lowest time of acceptance, not the highest: one clock that is ahead must not make readTo too high.
     behind.readTo = Infinity
     let lines: RawLogLine[] = []
     for (let isFull = false; !isFull && behind.next < behind.end;) {
@@ -79,7 +79,7 @@ export async function* readLogLines(
   }
 }
 
-/** Reads the next records of a partition and moves on; none if they were dropped since. */
+/** Reads the next records of a partition and moves the cursor; returns none if the log has dropped them. */
 async function readRecords(
   log: Pick<EventLog, 'read'>,
   cursor: { partition: number; next: number; end: number },
@@ -104,10 +104,10 @@ export function parseRawLogLine({ partition, offset, line, record, bytes }: RawL
 }
 
 /**
- * Reads lines again that were read before.
+ * Reads some lines a second time.
  *
  * @param positions in order of partition, offset and line
- * @throws DomainError unprocessable when the log has dropped one since
+ * @throws DomainError unprocessable when the log has dropped a line since
  */
 export async function* readAgain(
   log: Pick<EventLog, 'read'>,

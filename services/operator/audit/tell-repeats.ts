@@ -15,13 +15,13 @@ export interface SupersededLogLine {
   row: CurrentEvent
 }
 
-/** How many lines are compared before the event loop is yielded. */
+/** How many lines are compared before other work gets a turn. */
 const LINES_A_TURN = 250
 
 /**
- * Separates reports that were sent again from reports of the same event with another content. Of the latter the first
- * counts, and only the reporter can know which one was meant. If the event was corrected since, its first report is
- * revision 0.
+ * Separates reports that were sent again from reports of the same event with another content. If contents differ, the
+ * first report counts, and only the reporter can know which was meant. If the event was corrected since, its first
+ * report is revision 0.
  */
 export async function tellRepeats(
   lines: readonly SupersededLogLine[],
@@ -34,7 +34,7 @@ export async function tellRepeats(
   for (const [n, { position, event, row }] of lines.entries()) {
     if (n % LINES_A_TURN === 0) await letOthersWork()
     const first = row.correctedAt === null ? row : reports.get(keyOf(event))
-    // A correction contradicts nothing: from then on the event is what it says.
+    // A correction contradicts nothing: from then on the event has the content of the correction.
     if (event.correctedAt !== null || first === undefined || isSame(first, event, REPORTED))
       result.superseded++
     else {

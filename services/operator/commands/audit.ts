@@ -25,7 +25,7 @@ const SETTLED_S = 10
 const COUNT_TIMEOUT_S = 3_600
 const LAG_MAX_S = '300'
 const LINES_A_ROUND = '1000000'
-/** A few thousand lines of each partition may be ahead of the others. */
+/** There is a minimum, because a few thousand lines of each partition may be ahead of other partitions. */
 const LINES_A_ROUND_MIN = 100_000
 const LINES_A_ROUND_MAX = 10_000_000
 

@@ -92,7 +92,7 @@ function show(letter: DeadLetter, { print }: CommandContext): number {
   return 0
 }
 
-/** Puts the bytes back into the log, unchanged. To do so twice is harmless: the identity of the event absorbs it. */
+/** Puts the bytes back into the log, unchanged. To do so twice is harmless: the same event is counted once. */
 async function retry(
   args: readonly string[],
   pool: Pool,
@@ -101,7 +101,7 @@ async function retry(
 ): Promise<number> {
   const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()
-  // The clocks may lie behind what was accepted. An earlier time would hold up the list of events until it is loaded.
+  // The clocks may lie behind what was accepted. A record with an earlier time would hold up the list of events.
   const listed = await listedUpTo()
   let retried = 0
   for await (const { id, partition, value } of args[0] === '--all'

@@ -5,7 +5,7 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { REBUILD, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import type { Command, CommandContext } from '../command.ts'
 
-/** For so long a slot that has just ended may still be filled, whatever the rollup service's setting is. */
+/** How long a slot may still be filled after its end, whatever the rollup service's setting is. */
 const GRACE_S = 10
 /** For the longest statement, which reads a week of events. */
 const QUERY_TIMEOUT_S = 3_600
@@ -39,9 +39,9 @@ export const rebuild: Command = {
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
-        // So late usage is no longer recomputed for the epoch, and its rows are dropped. After a kill the next rebuild
-        // does so. Only after an abort: after another failure the epoch may be in use, and may alone have the latest
-        // late usage.
+        // After this, late usage is no longer recomputed for the epoch, and the epoch's rows are dropped. After a kill
+        // the next rebuild gives up the epoch. This is done only after an abort: after another failure the epoch may be
+        // in use, and no other may have the latest late usage.
         if (err === context.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),

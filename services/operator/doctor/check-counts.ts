@@ -4,7 +4,7 @@ import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts
 import { monthText } from '../../../shared/usage/recount-usage.ts'
 import { failed, type Finding, ok, warning } from './finding.ts'
 
-/** Usage is counted four times in this time. */
+/** Usage is counted every six hours, so four times in this time. */
 const LATE_S = 86_400
 const HOUR_S = 3_600
 

@@ -13,7 +13,7 @@ const UNFINISHED =
 const OLD_USAGE = `
   SELECT 1 AS found FROM usage_events WHERE accepted_at < now() - toIntervalSecond({seconds:UInt32}) LIMIT 1`
 
-/** Checks how far rollups are behind. Answers are exact in any case: readers take from the events what rollups lack. */
+/** Checks how far rollups are behind. Answers are exact in any case: what rollups lack is read from the events. */
 export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
   const epochs = rollupEpochRepository(client)
   const [listed, now] = [await epochs.list(), await epochs.now()]

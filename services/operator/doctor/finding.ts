@@ -1,6 +1,6 @@
 import { withinMs } from '../../../shared/time/within-ms.ts'
 
-/** How bad it is: a warning can wait until there is time, a failure cannot. */
+/** How bad a finding is: a warning can wait until there is time, a failure cannot. */
 export type Level = 'ok' | 'warning' | 'failed'
 
 /** The result of a check of one part of an installation. */
@@ -39,7 +39,7 @@ async function runCheck({ part, look }: Check): Promise<Finding[]> {
   }
 }
 
-/** The message in one line; of several attempts the first one's. */
+/** The message in one line; of several errors, the message of the first. */
 function messageOf(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return messageOf(err.errors[0])
   const text = err instanceof Error ? err.message : String(err)
