@@ -39,7 +39,7 @@ export interface Connection {
 const DEFAULT_PORT = 8_080
 const RETRY_FOR_S = { default: 300, min: 0, max: 86_400 }
 const REQUEST_TIMEOUT_MS = 60_000
-/** How long answers are waited for after the program was asked to stop. */
+/** How long the program waits for answers after a signal to stop. */
 const LAST_ANSWERS_MS = 5_000
 
 /**

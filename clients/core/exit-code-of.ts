@@ -5,8 +5,8 @@ import { printableLines } from '../../shared/text/printable.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 
 /**
- * Runs a program to its exit code, and prints why if it ends early. Everything that it prints is made safe for a
- * terminal.
+ * Runs a program and returns its exit code. If the program throws, the reason is printed. Everything that it prints is
+ * made safe for a terminal.
  *
  * @param npmForm how it is called through npm
  */

@@ -19,7 +19,7 @@ export interface HttpAnswer {
 
 /** Sends requests over connections that stay open. */
 export interface HttpSender {
-  /** @throws Error when no complete answer came; the request may have been carried out */
+  /** @throws Error when no complete answer was received; the request may have been carried out */
   send(request: HttpRequest): Promise<HttpAnswer>
   close(): void
 }

@@ -8,7 +8,7 @@ export interface Retry {
   /** Why there was no answer, as a clause. */
   reason: string
   waitMs: number
-  /** For how much longer it is tried. */
+  /** For how much longer the request is tried. */
   leftMs: number
 }
 
@@ -27,7 +27,7 @@ export interface ReportingClientOptions {
  * Sends a request until Tally answers it: with a 2xx, or with a 4xx about the request (400, 404, 409, 413, 422).
  *
  * @throws StartupError when the key is refused, when no Tally is there, or after retryForMs
- * @throws Interrupted when it was stopped before an answer came
+ * @throws Interrupted when the program was stopped before an answer was received
  */
 export type Ask = (request: HttpRequest) => Promise<HttpAnswer>
 
@@ -40,8 +40,8 @@ class Interrupted extends Error {
 }
 
 /**
- * Sends the same bytes again after 408, 429, any 5xx and cut connections. That is safe for everything that is sent:
- * events have idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
+ * Sends the same bytes again after 408, 429, any 5xx and cut connections. This is safe for all requests: events have
+ * idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
  */
 export function reportingClient(options: ReportingClientOptions): Ask {
   const { place, retryForMs, signal, onRetry } = options

@@ -5,7 +5,7 @@ import { createLogger } from '../../shared/logging/logger.ts'
 import { exitCodeOf } from './exit-code-of.ts'
 import type { Program, ProgramContext } from './program.ts'
 
-/** How long a program may take to end after it was asked to. */
+/** How long a program may take to end after a signal to stop. */
 const STOP_MS = 15_000
 
 /**
@@ -29,6 +29,6 @@ export function runProgram(program: Program, npmForm: string, proc: NodeJS.Proce
     signal: controller.signal,
   }
   void exitCodeOf(program, context, npmForm)
-    .then((code) => nextTurn(code)) // by then it is known whether everything was printed
+    .then((code) => nextTurn(code)) // one turn later it is known whether everything was printed
     .then((code) => proc.exit(code))
 }

@@ -10,7 +10,7 @@ const CURRENCY = /^currency:([A-Za-z]{3})$/
 
 /**
  * Checks the form of a source as a user writes it: a metric's name or id, or `currency:usd`.
- * @throws UsageError when it is none of them
+ * @throws UsageError when the text has another form
  */
 export function requireSourceText(text: string): void {
   if (text === '') throw new UsageError('a metric has a name of at least one character')

@@ -22,8 +22,8 @@ interface Placed {
 }
 
 /**
- * Reports events until Tally has taken all of them, except those that it refuses by name. A batch is all or nothing, so
- * after a refusal the rest is sent again without the refused events.
+ * Reports events until Tally has taken all of them, except those that it refuses by their index. A batch is all or
+ * nothing, so after a refusal the rest is sent again without the refused events.
  *
  * @param events JSON texts, at most 1,000
  * @throws StartupError, Interrupted as the client does
@@ -66,7 +66,7 @@ async function report(ask: Ask, events: readonly Placed[], result: BatchResult):
     result.refused.push({ index: only.index, reason: `${answer.status} ${printable(answer.text)}` })
     return
   }
-  // The answer is about the batch as a whole: it is too large, or Tally does not know which event is wrong.
+  // The answer is about the batch as a whole: the batch is too large, or Tally does not know which event is wrong.
   const middle = events.length >> 1
   await report(ask, events.slice(0, middle), result)
   await report(ask, events.slice(middle), result)

@@ -35,8 +35,8 @@ export const tallyResources = (ask: Ask) => ({
   },
 
   /**
-   * The account with the external id; it is made when there is none. If somebody else makes it at the same time, that
-   * one is used.
+   * The account with the external id; it is made when there is none. If somebody else makes it at the same time, the
+   * other's account is used.
    */
   async ensureAccount(externalId: string, name = externalId): Promise<Account> {
     const before = await this.findAccountByExternalId(externalId)

@@ -13,7 +13,7 @@ const PLAIN_EVERY_MS = 5_000
 
 /**
  * A bar on a terminal, else a line every few seconds. The number of contracts is only known with the last page. Until
- * then the end of the bar is one page ahead.
+ * that page is read, the bar ends one page ahead.
  *
  * @param page how many contracts a page has
  * @param screen the terminal, or undefined

@@ -13,18 +13,18 @@ import { type Progress, showProgress } from './progress.ts'
 
 const PAGE = 100
 
-/** Where lines are written. They appear all at once when it is finished. */
+/** Where lines are written: standard output, or a file, in which all lines appear at once when it is finished. */
 interface Output {
   write(lines: readonly string[]): Promise<void>
   finish(): Promise<void>
-  /** Keeps what was there before. */
+  /** Drops the lines for a file, and keeps the file that was there before. */
   abandon(): Promise<void>
 }
 
 /**
  * npm run preview: writes the previews of a period of all contracts to a file.
  *
- * @returns 0 when all are in the file, 130 when it was interrupted
+ * @returns 0 when all previews are in the file, 130 when the run was interrupted
  * @throws UsageError when the options are not valid, StartupError when it cannot go on
  */
 export async function runPreview(context: ProgramContext): Promise<number> {
@@ -81,7 +81,7 @@ async function writePreviews(
   const totals = new Map<string, number>()
   let contracts = 0
   let cursor: string | undefined
-  // Later pages use the values of the first page, which may take them from the company's clock.
+  // A time that was not given is taken from the first page, which has it from the company's clock.
   let [second, usageBefore] = [at ?? asOf, asOf]
   if (format === 'csv') await output.write([CSV_HEADER])
   for (;;) {

@@ -98,8 +98,8 @@ const bar = (count: number, most: number): string =>
   '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((BAR_WIDTH * count) / most)))
 
 /**
- * A box plot from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th. Only
- * for the drawing are numbers rounded.
+ * A box plot from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th. Numbers
+ * are rounded only for the drawing.
  */
 function distributionReport(quantiles: Totals['quantiles']): string[] {
   const { p5, p25, p50, p75, p95 } = quantiles

@@ -13,8 +13,8 @@ const CACHED_MAX = 200_000
  * Caches the accounts that were found. An external id may be moved to another account, but not in the middle of an
  * import.
  *
- * @param create whether to make missing accounts, with their external ids as names. It makes none whose id is invisible
- *   or lost in URLs
+ * @param create whether to make missing accounts, with their external ids as names. No account is made whose external
+ *   id cannot be seen, or is lost in URLs
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
   const cached = new LRUCache<string, string>({ max: CACHED_MAX })
@@ -55,7 +55,7 @@ export function adviceOnMissing(externalId: string): string {
     : ', and --create makes none with characters that cannot be seen'
 }
 
-/** No more accounts of one name are looked for. */
+/** How many accounts of one name are looked for at most. */
 const NAMESAKES_MAX = 3
 
 /**

@@ -5,7 +5,7 @@ import type { WantedColumns } from './input-line.ts'
 /** The positions of the wanted columns of a CSV. */
 export interface CsvLayout {
   cells: readonly number[]
-  /** Why the position and not the name: it depends only on the line itself, so no header can change a key. */
+  /** How idempotency keys name the columns: by position, so that no header can change a key. */
   columnKeys: readonly string[]
   properties: readonly { index: number; name: string }[]
   /** How many cells a record has; undefined until the first record is read. */

@@ -128,7 +128,7 @@ const FORMAT_OF_ENDING: Readonly<Record<string, InputFormat>> = {
 }
 
 /**
- * The named format, or that of the file's ending.
+ * The named format, or the format of the file's ending.
  * @throws UsageError when both are missing
  */
 export function formatOf({ format: named, file }: Pick<ImportOptions, 'format' | 'file'>): InputFormat {

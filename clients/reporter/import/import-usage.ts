@@ -28,15 +28,15 @@ export interface ImportLimits {
   strict: boolean
 }
 
-/** Half of Tally's default limit: a request that is too large may be cut off before its answer says so. */
+/** Half of Tally's default limit: a request that is too large may be cut off before it is answered. */
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 
 /**
  * Reports the lines of an input as usage. Reading waits while as many batches as allowed are on their way, so memory
  * does not grow with the input, except for LineOrdinals.
  *
- * With `strict` the lines before the first bad line are reported. Of the lines after it, only those already on their
- * way are.
+ * With `strict` the lines before the first bad line are reported. Lines after it are reported only if they were already
+ * on their way.
  *
  * @throws StartupError, Interrupted as the client does, after everything on its way has ended; `counts` has the
  *   progress

@@ -3,7 +3,7 @@ export interface InputLine {
   /** Its first line, from 1; lastLine is the same unless a quoted cell holds line ends. */
   line: number
   lastLine: number
-  /** The record as in the input, without its line end; line ends within are LF. The key is made of it. */
+  /** The record as in the input, without its line end. Other line ends in it are LF. The event's key is made of it. */
   text: string
   /** The cells of the wanted columns, in that order: exact text, undefined where the line has none. */
   cells: readonly (string | undefined)[]

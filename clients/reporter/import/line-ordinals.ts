@@ -9,7 +9,7 @@ const FIRST_SLOTS = 1 << 12
  *
  * Memory: 16 bytes a slot, which is 21 to 43 bytes for each different line, because the table is between 3/8 and 3/4
  * full. It takes half as much again for a moment while it grows. A million different lines take some 34 MB, a hundred
- * million some 4 GB. A Map of text would take five times as much, and is limited to 16 million entries.
+ * million some 4 GB. A Map of text would take much more, and is limited to 16 million entries.
  *
  * Why 96 bits of the digest: two different lines with the same bits would share their count. Then an import of the same
  * file in another order could give them other keys. Among a hundred million lines the chance of any such pair is 1 in

@@ -45,8 +45,8 @@ export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: Line
 ]
 
 /**
- * Makes the events of a line, one for each quantity in it. An empty cell says that nothing was measured: it is no
- * usage, and no fault of the other cells.
+ * Makes the events of a line, one for each quantity in it. An empty cell says that nothing was measured: it makes no
+ * event, and the line is not bad because of it.
  *
  * @param ordinals counts this line too, bad or not
  * @returns the events, or the line's fault, which begins with the column

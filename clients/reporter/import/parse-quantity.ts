@@ -7,13 +7,13 @@ export interface Fault {
 }
 
 /**
- * Reads a quantity as files have it. It is converted only if that is certain and loses no digit: space around it, a
- * leading plus, `.5` and `5.`, zeros beyond the allowed decimal places. Everything else is refused with its reason,
- * never guessed.
+ * Reads a quantity as files have it. Only forms with a certain meaning are converted, and no digit is lost: space
+ * around the number, a leading plus, `.5` and `5.`, zeros beyond the allowed decimal places. Everything else is refused
+ * with its reason, never guessed.
  *
  * @param allowExponents also take `5e-06`. Not by default: spreadsheets write large numbers that way after rounding
  *   them
- * @returns decimal text in a form that Tally takes, or why not
+ * @returns decimal text in a form that Tally takes, or why the text is refused
  */
 export function parseQuantity(text: string, allowExponents: boolean): string | Fault {
   const trimmed = text.trim().replace(/^\+(?=[\d.])/, '')

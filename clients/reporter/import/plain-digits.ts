@@ -1,4 +1,4 @@
-/** No quantity has a larger exponent: written out, it would take more memory than the file. */
+/** No quantity has a larger exponent: written out, such a number could take more memory than the file. */
 const EXPONENT_MAX = 100
 
 /**

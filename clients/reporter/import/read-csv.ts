@@ -30,8 +30,8 @@ interface RawRecord {
  * skipped. So are byte order marks, at the start of the input and at the start of a record, where files were joined.
  *
  * Why `relax_quotes` and a check of our own: otherwise csv-parse either stops at a misplaced quote, or drops lines
- * after it in silence. With it, csv-parse recovers at the next line end, and this reader reports what is not
- * well-formed as a bad line.
+ * after the quote in silence. With `relax_quotes`, csv-parse recovers at the next line end, and this reader reports
+ * what is not well-formed as a bad line.
  *
  * Why line numbers are counted from the raw text: csv-parse counts CR LF within quotes twice.
  *
@@ -108,7 +108,7 @@ const parserOf = (delimiter: string): Parser =>
   })
 
 interface Break {
-  /** How many records came before it; those after it are fragments. */
+  /** How many records were read before the break. Records after it are fragments. */
   after: number
   fault: string | undefined
 }
@@ -116,7 +116,7 @@ interface Break {
 /**
  * Notices where the parser fails: at a quote that is never closed.
  *
- * Why not by its errors: an error also drops records that were read but not fetched yet.
+ * Why the parser does not throw: an error would also drop records that were read but not fetched yet.
  */
 function watchForBreak(parser: Parser): Break {
   const broken: Break = { after: Infinity, fault: undefined }

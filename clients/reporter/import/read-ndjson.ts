@@ -14,7 +14,7 @@ import { splitStream } from './split-stream.ts'
 
 /**
  * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are skipped. Columns are
- * the names of top-level fields. A number in a wanted cell is read as all the digits in the text.
+ * the names of top-level fields. A number in a wanted cell is read with all its digits in the text.
  */
 export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
   let line = 0

@@ -28,7 +28,7 @@ export interface MadeUpUsageOptions {
   /** From 0 to 1: the share of requests that are reported late, and of events that are reported twice. */
   lateShare: number
   duplicateShare: number
-  /** How late at most. */
+  /** How late a request is reported at most. */
   lateMaxS: number
 }
 

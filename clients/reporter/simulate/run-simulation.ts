@@ -70,7 +70,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
   if (options.verify && !options.runIsNamed)
     context.out('reading what is there already, to compare at the end …')
-  // A named run has accounts of its own and may be a repetition: earlier usage there is from the same run.
+  // A named run has accounts of its own and may be a repetition: earlier usage of these accounts is from the same run.
   const before =
     options.verify && !options.runIsNamed
       ? await readSettledTotals(resources, simulated.accountIds, range, context.signal)

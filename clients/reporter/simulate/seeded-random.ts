@@ -35,7 +35,7 @@ export function randomLogNormal(random: Random, median: number, sigma: number): 
 /**
  * Picks indexes from 0 to count - 1 by Zipf's law: index n with a probability in proportion to 1 / (n + 1)^exponent.
  *
- * @param exponent 0 picks all equally often; 1 gives the first of a hundred a fifth of everything
+ * @param exponent 0 picks all equally often; with 1, the first of a hundred gets a fifth of all picks
  */
 export function zipfPicker(count: number, exponent: number): (random: Random) => number {
   const upTo = new Float64Array(count)

@@ -30,7 +30,7 @@ const OPTIONS = {
 export interface SimulateOptions {
   /** Events a second; undefined means as fast as possible. */
   rate: number | undefined
-  /** When this time or the number of events is reached, it ends. */
+  /** The simulation ends when this time or the number of events is reached. */
   secondsMax: number
   eventsMax: number
   batchSize: number
@@ -58,7 +58,7 @@ export interface SimulateOptions {
 }
 
 const SECONDS_DEFAULT = 30
-/** The default. */
+/** The largest default of --batch-size. */
 const BATCH_SIZE_MAX = 100
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 

@@ -38,8 +38,8 @@ async function readTotals(
 }
 
 /**
- * Reads totals once they no longer change. Events of an earlier run may have been accepted and not be counted yet;
- * later they would seem to be too many.
+ * Reads totals once they no longer change. Events of an earlier run may have been accepted and not be counted yet. If
+ * they were counted only at the end, they would seem to be too many.
  */
 export async function readSettledTotals(
   resources: TallyResources,

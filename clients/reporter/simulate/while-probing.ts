@@ -4,7 +4,7 @@ import type { SimulationStats } from './simulation-stats.ts'
 const PRINT_EVERY_MS = 1_000
 
 /**
- * Runs the work, with probes beside it and a printed line every second.
+ * Runs the work and, at the same time, probes. It prints a line every second.
  *
  * @returns how long the work took, in milliseconds
  */
