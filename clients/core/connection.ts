@@ -43,8 +43,8 @@ const REQUEST_TIMEOUT_MS = 60_000
 const LAST_ANSWERS_MS = 5_000
 
 /**
- * Reads the settings of the connection. The key never comes from the command line, where every user of the machine can
- * see it.
+ * Reads the settings of the connection. The key is never read from the command line, where every user of the machine
+ * can see it.
  *
  * @param keyFileName the file in DATA_DIR with the key, if no other file is given
  * @throws UsageError, ConfigError, StartupError when there is no key

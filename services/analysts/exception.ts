@@ -73,7 +73,7 @@ const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
 const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
 const ENDING_CHARACTERS_MAX = 200
 
-/** An error of the engine. Undefined for any other error: it is a bug of Tally, and its text belongs only in the log. */
+/** An error of the engine. Undefined for any other error, a bug of Tally, whose text belongs only in the log. */
 export function exceptionOfEngine(err: unknown): ClickHouseException | undefined {
   if (!(err instanceof Error)) return undefined
   const text = err.message.trim()

@@ -118,6 +118,6 @@ function describe(err: unknown, log: Logger): ClickHouseException {
   if (err instanceof ClickHouseException) return err
   const exception = exceptionOfEngine(err)
   if (exception !== undefined) return exception
-  log.error({ err }, 'a query could not be answered') // a bug: the log has all of it, the answer nothing
+  log.error({ err }, 'a query could not be answered') // a bug: the log gets the error, the answer does not
   return new ClickHouseException('UNKNOWN_EXCEPTION', 'internal error.')
 }

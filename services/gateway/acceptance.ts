@@ -138,7 +138,7 @@ export class Acceptance {
     return this.steadyMs() < this.openUntil && this.clockAgrees()
   }
 
-  /** @throws DomainError suspended while the acceptance is shut, or when acceptedAt is before its last opening */
+  /** @throws DomainError suspended while the acceptance is shut, or when acceptedAt lies before `since` of open() */
   requireOpen(acceptedAt = Infinity): void {
     if (this.isOpen && acceptedAt >= this.openSince) return
     throw new DomainError('suspended', this.whyShut)

@@ -10,7 +10,7 @@ export const GATEWAY_POINTS = [
   'gateway-sending', // the correction's row is handed to the event log, which has not confirmed it
   'gateway-sent', // the event log has confirmed the row; the revision is not marked as sent
   'gateway-marked', // the revision is marked as sent; nobody has been answered
-  'gateway-relayed', // the relay has sent what was left behind, and not marked it
+  'gateway-relayed', // the relay has sent corrections that were left behind, and not marked them
 ] as const
 
 export type GatewayPoint = (typeof GATEWAY_POINTS)[number]

@@ -42,7 +42,7 @@ export interface OpenedAcceptance {
  * Makes the acceptance of a gateway, in a process of its own or a shared one. Its watermark is published and its clock
  * watched until the process closes.
  *
- * @param opened gets what is to be closed, newest first; the event log is added later, so it is closed before
+ * @param opened gets what is to be closed, newest first; the event log is added later, so it closes and settles first
  * @throws when PostgreSQL does not answer
  */
 export async function openAcceptance(

@@ -94,7 +94,8 @@ export class PublishedWatermark {
   private async register(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     acceptance.shut(UNTOLD)
-    if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id) // if not idle, the row keeps counting for what is on its way
+    // If something is on its way, the old row must count for it until the row expires.
+    if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id)
     this.row = undefined
     // The clocks are compared before the row is entered: if they differ, neither may be used for new times.
     const asked = watch.asks()
@@ -148,7 +149,7 @@ export class PublishedWatermark {
 }
 
 /**
- * Publishes the watermark until it is closed. It must be closed after the event log, which settles when it is closed.
+ * Publishes the watermark until it is closed. Close it after the event log, so that all appends have settled.
  *
  * @throws when PostgreSQL does not answer the first time
  */

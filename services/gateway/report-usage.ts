@@ -76,7 +76,8 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const now = unixSeconds(clock() + ahead)
     if (mayBeBehind()) requireNotAhead(report.events, now)
     const checked = await checkAll(report, now, findMissing)
-    await awaitNextSlice(bytes) // before the acceptance, because the list of events waits for whatever is accepted and not in the log
+    // Before the acceptance, because the list of events waits for whatever is accepted and not in the log.
+    await awaitNextSlice(bytes)
     const keyed =
       requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
     const prepare = async (acceptedAt: Micros) => {

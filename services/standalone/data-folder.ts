@@ -19,8 +19,8 @@ const DYING_MS = 3_000
 const AGAIN_MS = 50
 
 /**
- * Other users may open files in the folder by their path, but not list it. Why: when we are root, PostgreSQL's server
- * runs as another user.
+ * Other users may reach paths in the folder, but not list it. Why: when we are root, PostgreSQL's server runs as
+ * another user.
  */
 const MODE = 0o711
 
@@ -74,7 +74,8 @@ async function takeLock(lock: string, folder: string): Promise<void> {
 async function writeOwner(file: string, folder: string): Promise<void> {
   const owner = `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`
   try {
-    await writeFile(file, owner, { flush: true }) // flushed, so that not even a power cut leaves a lock without its process
+    // Flushed, so that not even a power cut leaves a lock without the number of its process.
+    await writeFile(file, owner, { flush: true })
   } catch (err) {
     if (isDiskFull(err)) throw err // another folder would not help
     const code = err instanceof Error && 'code' in err ? String(err.code) : ''

@@ -1,6 +1,6 @@
 /** One record of an input, split into cells but not interpreted yet. */
 export interface InputLine {
-  /** Its first line, from 1; lastLine is the same unless a quoted cell holds line ends. */
+  /** The number of the record's first line, from 1. `lastLine` is the same unless a quoted cell has line ends. */
   line: number
   lastLine: number
   /** The record as in the input, without its line end. Other line ends in it are LF. The event's key is made of it. */

@@ -125,7 +125,7 @@ function watchForBreak(parser: Parser): Break {
     broken.after = parser.info.records
     broken.fault =
       (err.code as string) === 'CSV_MAX_RECORD_SIZE'
-        ? `is longer than ${RECORD_BYTES_MAX} bytes, probably for a quote that is never closed`
+        ? `is longer than ${RECORD_BYTES_MAX} bytes, probably because of a quote that is never closed`
         : 'has a quote that is never closed'
   })
   return broken

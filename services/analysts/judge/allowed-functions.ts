@@ -208,9 +208,9 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Functions that search for one argument in another: for the second, `splitByString` for the first, `locate` for either.
- * With long texts made for that purpose the search runs for hours, and no time limit ends it. So the text that is
- * searched for must be a short literal.
+ * Functions that search for one argument in another: for the second, `splitByString` for the first, `locate` for
+ * either. With long texts made for that purpose the search runs for hours, and no time limit ends it. So the text that
+ * is searched for must be a short literal.
  */
 export const SEARCHING: ReadonlySet<string> = new Set(
   namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position
@@ -218,8 +218,8 @@ export const SEARCHING: ReadonlySet<string> = new Set(
 )
 
 /**
- * Functions that go through a list or a map for each value they search for. If both are computed, even a short query can
- * run for hours. So the value or the list must be a literal.
+ * Functions that go through a list or a map for each value they search for. If both are computed, even a short query
+ * can run for hours. So the value or the list must be a literal.
  */
 export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
   namesOf('countEqual has indexOf indexOfAssumeSorted mapContainsKey mapContainsValue'),

@@ -1,6 +1,6 @@
 import { ClickHouseException } from '../exception.ts'
 
-/** Limited, because the engine keeps each time zone that was ever used in memory, for as long as it runs. */
+/** Limited, because the engine never frees the memory of a time zone that was used. */
 const ZONES_MAX = 32
 
 /**

@@ -20,7 +20,7 @@ const TYPES = new Set(
  * Checks what EXPLAIN AST would hide. EXPLAIN AST writes names unchanged, so a name with a line break could look like
  * other nodes. It also replaces parameters by their values, so a parameter of the type Identifier could be any name.
  *
- * @param tokens of the text as ClickHouse formats it, without whitespace; without a brace in the text, values and commas
+ * @param tokens of the text as ClickHouse formats it, without whitespace; if the text has no brace, values and commas
  *   may be left out
  * @param params of this request; each parameter must have a value in it, so that no value of an earlier request is used
  * @throws ClickHouseException saying what is not allowed

@@ -100,5 +100,5 @@ function found<T>(resource: T | undefined): T {
 function idOfAnswer(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'id' in answer && typeof answer.id === 'string')
     return answer.id
-  throw new Error('the answer has no id: say where the id of what was changed is')
+  throw new Error('the answer has no id: the operation needs idOf')
 }

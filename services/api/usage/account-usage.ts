@@ -33,7 +33,7 @@ export type AccountUsageIn = (
 /**
  * The usage of an account in a range: sources with usage, metrics in order of creation, then currencies by code.
  *
- * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards
+ * @throws DomainError not_found when there is no such account, unprocessable when the range is empty or reversed
  */
 export function accountUsageIn(
   pool: Pool,

@@ -60,7 +60,7 @@ export type AccountDailyUsage = (
 /**
  * The usage of an account by day: a bucket for each day that overlaps the range, with the usage in the range.
  *
- * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards,
+ * @throws DomainError not_found when there is no such account, unprocessable when the range is empty or reversed,
  *   malformed when it is too long
  */
 export function accountDailyUsage(
@@ -92,7 +92,7 @@ export type NamespaceMonthlyUsage = (
 /**
  * The usage of all accounts by month: a bucket for each month that overlaps the range, with the usage in the range.
  *
- * @throws DomainError unprocessable when the range does not run forwards, malformed when it is too long
+ * @throws DomainError unprocessable when the range is empty or reversed, malformed when it is too long
  */
 export function namespaceMonthlyUsage(pool: Pool, usage: UsageReader): NamespaceMonthlyUsage {
   return async (namespaceId, { range, ...query }) => {

@@ -15,7 +15,7 @@ export type UsageByProperty = (
  * The usage of all accounts in a range, as far as its events have a property: sources with such usage, metrics in order
  * of creation, then currencies by code.
  *
- * @throws DomainError unprocessable when the range does not run forwards
+ * @throws DomainError unprocessable when the range is empty or reversed
  */
 export function usageByProperty(pool: Pool, usage: UsageReader): UsageByProperty {
   return async (namespaceId, { range, property, aggregation, currency }) => {

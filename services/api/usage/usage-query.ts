@@ -13,7 +13,7 @@ export interface UsageQuery {
 /** How many UTC days a range may overlap when the answer is by day or month. */
 const DAYS_MAX = 3_700
 
-/** @throws DomainError unprocessable when the range does not run forwards */
+/** @throws DomainError unprocessable when the range is empty or reversed */
 export function requireForwards({ startAt, endAt }: TimeRange): void {
   if (startAt >= endAt) throw new DomainError('unprocessable', 'end_at: must be after start_at')
 }

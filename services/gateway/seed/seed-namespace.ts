@@ -43,8 +43,8 @@ const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**
- * Seeds a namespace: resources in one transaction, then their usage, reported like any other. Each event has a key and
- * a fixed time. So a repeat makes nothing new, and completes a seed that was cut short.
+ * Seeds a namespace: resources in one transaction, then their usage, reported like any other usage. Each event has a
+ * key and a fixed time. So a repeated call makes nothing new, and completes a seed that was cut short.
  *
  * @throws DomainError conflict when external ids of the seed are taken, or its usage is too old or too new to report
  */

@@ -50,7 +50,7 @@ const LAST_SECOND = 2 ** 32 - 1
  * PostgreSQL keeps corrections forever, too: each correction made in the range is looked for, even where the log has
  * dropped its lines.
  *
- * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
+ * @param wanted Unix seconds; limited to the time from which the log is whole, and up to which all is surely loaded
  * @param lagMaxS how long a correction may be on its way to the log
  * @param linesARound how many lines are looked up at once. With more lines, memory grows and busy slots are read less
  *   often

@@ -23,7 +23,7 @@ const CONNECTIONS = "SELECT count(*)::int AS used FROM pg_stat_activity WHERE ba
 /**
  * Checks version, migrations, durability, role, clock and connections.
  *
- * @param isEmbedded whether it is the one that comes with Tally
+ * @param isEmbedded whether it is the PostgreSQL that comes with Tally
  * @throws Error when it cannot be reached
  */
 export async function checkPostgres(db: Queryable, isEmbedded: boolean): Promise<Finding[]> {

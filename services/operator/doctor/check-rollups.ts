@@ -8,7 +8,7 @@ export const ROLLUPS = 'rollups'
 const LATE_S = 3_600
 const WHERE_TO_LOOK = 'does npm run rollup run? Its log and tally_rollup_failures_total say what it fails at'
 const UNFINISHED =
-  'loaders ended before they had stored it all; when npm run loader and npm run rollup run, it is stored again and these go'
+  'loaders ended before all of it was stored; when npm run loader and npm run rollup run, it is stored again and these marks are removed'
 
 const OLD_USAGE = `
   SELECT 1 AS found FROM usage_events WHERE accepted_at < now() - toIntervalSecond({seconds:UInt32}) LIMIT 1`
