@@ -9,7 +9,7 @@ export interface BuildEpochDeps {
   client: ClickHouse
   epochs: ReturnType<typeof rollupEpochRepository>
   tables: ReturnType<typeof rollupTables>
-  /** Called with the number of days that are done, and of all days. */
+  /** Called with the number of days that are computed, and with the number of all days. */
   onProgress?: (done: number, of: number) => void
   /** Called at named points. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
@@ -21,15 +21,16 @@ export interface BuildEpochDeps {
   onUnmerged?: (err: unknown) => void
 }
 
-/** Slots of days younger than this are computed: one day more than readers ask for. */
+/** Slots are computed for days younger than this: one day more than readers read. */
 export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 
-/**
- * Totals of slots are computed for days from this one on: one day more than readers ask for. @param now Unix seconds
- */
+/** The first day for which totals of slots are computed: one day more than readers read. @param now Unix seconds */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
-/** One statement reads at most so many events, and days; a larger day that has slots is read hour by hour. */
+/**
+ * A statement reads at most this many events and this many days. A day with more events is read hour by hour, if its
+ * slots are computed.
+ */
 const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
@@ -46,9 +47,9 @@ interface DayCount {
 }
 
 /**
- * Computes rollups of all events in a new epoch, beside the one in use, and then has readers use it. From the first
- * moment on, late slots are recomputed in both epochs, so nothing that happens during the build is missed. One build
- * at a time: the caller holds a lock.
+ * Computes rollups of all events in a new epoch while readers use the current one, and then makes readers use the new
+ * one. From the start of the build, late slots are recomputed in both epochs, so no late usage is missed. The caller
+ * holds a lock, because only one build may run at a time.
  *
  * @param graceS seconds after its end at which a slot is closed
  * @returns the epoch
@@ -63,7 +64,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const now = await epochs.now()
   const slotS = listed[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
-  // Late usage is first looked up by five minutes, the key buckets of events.
+  // Late usage is first looked up by key bucket, which is five minutes, so each slot must lie in one bucket.
   if (300 % slotS !== 0) throw new Error(`slots of ${slotS} s are no part of five minutes`)
   const epoch = Math.max(...listed.map((one) => one.epoch)) + 1
   const closing = now - graceS

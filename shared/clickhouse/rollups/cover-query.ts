@@ -3,13 +3,13 @@ import type { CachedEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
-/** What is read of each level of a cover: columns of the same names and types from all of them. */
+/** The columns that are read from each level of a cover, with the same names and types on all levels. */
 export interface CoverRead {
   fromMonths: string
   fromDays: string
   fromSlots: string
   fromEvents: string
-  /** Which usage is read: constant SQL texts with parameters. */
+  /** Conditions on the usage: constant SQL texts with parameters. */
   filters: readonly string[]
   /** A further condition on time, made from the SQL for the second in which a row begins. */
   timeFilter?: (second: string) => string
@@ -73,7 +73,7 @@ export function selectsOf(
   return { selects, params }
 }
 
-/** A condition for each run of months, without the column; adds its parameters. */
+/** A condition for each run of months, to be written after a column. Adds its parameters to `params`. */
 const monthRuns = (months: UsageCover['months'], params: Params): string[] =>
   months.map(({ startAt, endAt }, nth) => {
     Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
@@ -86,7 +86,7 @@ function readMonths(ofMonths: readonly string[]): RollupRead[] {
   return [{ level: 'months', table: 'usage_by_month', conditions: [OF_EPOCH, inRuns, 'count > 0'] }]
 }
 
-/** Days outside of the months that are read; adds its parameters. */
+/** Reads days outside of the months that are read. Adds its parameters to `params`. */
 function readDays(
   days: UsageCover['days'],
   ofMonths: readonly string[],
@@ -104,7 +104,10 @@ function readDays(
   return [{ level: 'days', table, conditions }]
 }
 
-/** Slots: for days with totals from the totals, for other days from the accounts' own; adds its parameters. */
+/**
+ * Reads slots: from the totals if the day has totals, otherwise from the slots of each account. Adds its parameters to
+ * `params`.
+ */
 function readSlots(
   slots: UsageCover['slots'],
   hasTotals: (day: number) => boolean,
@@ -138,8 +141,8 @@ function readSlots(
 const KEY_BUCKET = 'toStartOfFiveMinutes(occurred_at)'
 
 /**
- * The conditions for reading events; each begins with a condition on the sorting key. No slot crosses the edge of a
- * key bucket, because slot lengths divide it (build-epoch.ts).
+ * The conditions for reading events; each begins with a condition on the sorting key. No slot crosses the edge of a key
+ * bucket, because a bucket is a multiple of a slot (build-epoch.ts).
  */
 function eventsOf(
   { ranges, slots, days }: UsageCover['events'],

@@ -1,9 +1,9 @@
 import { nameOfAccount } from '../../domain/account-key.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-/** Values of the column kind: a mark of a slot or of a whole day; see COUNT_KIND for rows that are no marks. */
+/** Values of the column `kind` for marks: of a slot or of a whole day. Rows of COUNT_KIND are no marks. */
 export const MARK_KIND = { slot: 0, day: 1 } as const
-/** A row of this kind is the late count of an account: how often marks of it were inserted. The count only grows. */
+/** Rows of this kind add up to the late count of an account: how often marks of the account were inserted. */
 const COUNT_KIND = 2
 type MarkKind = keyof typeof MARK_KIND
 
@@ -12,8 +12,8 @@ export const IS_OF_SLOT = `kind = ${MARK_KIND.slot}`
 export const IS_OF_DAY = `kind = ${MARK_KIND.day}`
 
 /**
- * The end of a select of marks: keeps the marks that stand. Changes are added up by insert, not by slot. When two
- * services both cancel a mark its sum is -1, which must not hide another mark of the slot.
+ * The end of a SELECT of marks: keeps the marks that are not cancelled. Changes are added up by insert, not by slot.
+ * When two services cancel the same mark, its sum is -1, and it must not hide the mark of another insert for the slot.
  */
 export const STANDS = `
   GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(change) > 0`
@@ -47,18 +47,18 @@ export interface OldestMark {
 
 /** The ages, in seconds, at which marks are worked off. */
 export interface MarksAfter {
-  /** For pending marks whose loader stopped. */
+  /** A pending mark of this age counts as ready, because its loader must have stopped. */
   orphanS: number
-  /** For all marks: work begins once the oldest that can be worked off is this old. */
+  /** No mark is worked off before the oldest ready mark is this old. */
   lateAfterS: number
 }
 
 const STANDING = `
   SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS}`
 
-// A pending mark whose loader was killed counts as ready after a while: the loader that took over has placed its own.
-// Marks gather until the oldest that can be worked off reaches some age, because one round costs much the same for
-// one mark as for hundreds. Nothing waits if the oldest mark is in the future, because the clock was set back.
+// A pending mark counts as ready after a while: its loader was killed, and the loader that took over has placed marks
+// of its own. Ready marks wait until the oldest of them reaches some age, because one round costs much the same for one
+// mark as for hundreds. They do not wait if the oldest was placed in the future: the clock was set back.
 const LIST_READY = `
   SELECT toString(insert_id) AS insertId, stage FROM (
     SELECT insert_id, stage, min(placed_at) AS placed_at,
@@ -79,8 +79,8 @@ const OLDEST = `
 const OF_MARKS = `${IS_MARK} AND ((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
 /**
- * The marks that a statement is about and that still stand: their namespaces, accounts, slots and kinds. Params:
- * markParams.
+ * The marks that a statement works off, without cancelled ones: their namespaces, accounts, slots and kinds. The
+ * parameters are those of markParams.
  */
 export const MARKED = `(
   SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS} ${STANDS})`
@@ -97,9 +97,9 @@ const CANCEL = `
   WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC') ${STANDS}`
 
-// Repairs marks that two services cancelled at once. Without a repair their sum stays -1. Every reader reads it, but
-// it hides nothing, as the marks of each insert have a number of their own. If two services repair at once the mark
-// stands again, and is worked off once more.
+// Repairs marks that two services cancelled at once. Without a repair their sum stays -1. Every reader has to read such
+// a mark, but it hides no other, as each insert has a number of its own. If two services repair a mark at once, its sum
+// becomes 1, and it is worked off once more.
 const REPAIR = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, change)
   SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(change) FROM usage_dirty_slots
@@ -109,14 +109,18 @@ const REPAIR = `
 const OF_ACCOUNTS = `
   namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
-/** Late counts of accounts, with `part` = "late". The empty id counts marks for all accounts of a namespace. */
+/**
+ * Late counts of accounts, with `part` = "late". The row with an empty account id counts the marks that are of all
+ * accounts of a namespace.
+ */
 export const LATE_COUNTS = `
   SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(change)) AS total
   FROM usage_dirty_slots WHERE kind = ${COUNT_KIND} AND ${OF_ACCOUNTS} GROUP BY namespace_id, account_id`
 
 /**
- * Late counts, and one row with `part` = "marked" for each account of which a mark stands. The table is named only
- * once, so both are of one moment: a reader that sees a mark counted also sees the mark, if it stands.
+ * Late counts, and one row with `part` = "marked" for each account with a mark that is not cancelled. The table is read
+ * only once, so both are of the same moment: if the count includes a mark, the mark is found too unless it is
+ * cancelled.
  */
 export const LATE_COUNTS_AND_MARKS = `
   SELECT namespace_id, account_id, '' AS source, if(${IS_MARK}, 'marked', 'late') AS part, toString(sum(change)) AS total
@@ -153,8 +157,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         change,
       })),
     )
-    // Counted when marks are placed, and again when they are turned ready: pending marks whose loader stopped may be
-    // worked off before it stores their rows after all.
+    // Marks are counted when they are placed, and again when they are turned ready. In between, pending marks of a
+    // loader that seems to have stopped may be worked off, and the loader may store their rows after that.
     const counts = [...new Map(slots.map((one) => [nameOfAccount(one), one])).values()].map((one) => ({
       namespace_id: one.namespaceId,
       account_id: one.accountId,
@@ -183,7 +187,10 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     placePending: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [{ stage: PENDING, change: 1 }]),
 
-    /** Turns marks ready after their rows are inserted. In one insert, so that every reader finds a mark. */
+    /**
+     * Turns marks ready after their rows are inserted. It is one insert, so that every reader finds either the pending
+     * or the ready mark.
+     */
     turnReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [
         { stage: PENDING, change: -1 },
@@ -206,8 +213,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       queryRows<MarkedInsert>(client, LIST_READY_FROM, { slotFrom }),
 
     /**
-     * The number of inserts with marks that stand, and when the oldest was placed, in Unix seconds: for finished
-     * inserts, and for pending ones.
+     * The number of inserts with marks that are not cancelled, and when the oldest of these marks was placed: for
+     * inserts that are stored, and for pending ones.
      */
     async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
       const rows = await queryRows<{ stage: Stage; marks: string; oldest: number }>(client, OLDEST, {})
@@ -219,7 +226,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     },
 
     /**
-     * Cancels exactly these marks; a mark that was turned ready since it was read stays.
+     * Cancels exactly these marks. If a pending mark was turned ready after it was listed, its ready mark is kept.
      *
      * @param slotFrom cancels only marks of slots from this one on
      */

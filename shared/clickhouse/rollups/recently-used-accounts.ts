@@ -1,16 +1,16 @@
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { EPOCH_IN_USE } from './rollup-state.ts'
 
-/** Accounts that have used something recently. */
+/** Accounts of a namespace that have used something recently. */
 export interface RecentlyUsed {
   namespaceId: string
-  /** In order, as they lie in the rollups: neighbours are read together at a fraction of what others cost. */
+  /** In the order of the rollups: accounts that are neighbours there cost less to read together than others. */
   accountIds: string[]
 }
 
 const USED_FOR_S = 86_400
 
-// Rows that were replaced are counted too: which accounts come first is all that matters.
+// Replaced rows are counted too, as only the order of the accounts matters.
 const RECENTLY_USED = `
   SELECT namespace_id, arraySort(groupArray(account_id)) AS account_ids FROM (
     SELECT namespace_id, account_id, sum(count) AS events FROM usage_by_slot
@@ -19,10 +19,10 @@ const RECENTLY_USED = `
   GROUP BY namespace_id ORDER BY sum(events) DESC, namespace_id SETTINGS max_threads = 1`
 
 /**
- * Accounts with usage of the last day that is closed, by namespace, the one with most events first; none while there
- * are no rollups.
+ * Lists accounts with usage in closed slots of the last 24 hours. The namespace with most events comes first. The list
+ * is empty while there are no rollups.
  *
- * @param limit of all together: those with most events
+ * @param limit the most accounts of all namespaces together; those with most events are listed
  */
 export async function listRecentlyUsed(client: ClickHouse, limit: number): Promise<RecentlyUsed[]> {
   const rows = await queryRows<{ namespace_id: string; account_ids: string[] }>(client, RECENTLY_USED, {

@@ -8,7 +8,7 @@ const STALE_AFTER_MS = 120_000
  * Runs work that looks up an epoch and then uses it. Runs it again if it took so long that the epoch may be gone,
  * because the process or its machine stood still.
  *
- * @throws DomainError overloaded when the second run took as long again
+ * @throws DomainError overloaded when the second run took too long as well
  */
 export async function retryIfStale<T>(work: () => Promise<T>, clockMs = steadyClock()): Promise<T> {
   for (let attempt = 1; attempt <= 2; attempt++) {

@@ -23,8 +23,8 @@ export interface SlotClock {
   /** The length of a slot, in seconds. */
   slotS: number
   /**
-   * Some process has begun to close all slots before this, in any epoch. May be later than now, as the clock may be
-   * set back. Unix seconds.
+   * Unix seconds. In some epoch, a process has begun to close all slots before this. It may be later than now, if the
+   * clock was set back.
    */
   closing: number
 }
@@ -64,7 +64,10 @@ const NOTHING: Omit<EpochRow, 'epoch'> = {
 }
 const KEYS = Object.keys(NOTHING) as [string, ...string[]]
 
-/** Stores and reads epochs. Every field only grows, so the greatest value written counts, in any order of writing. */
+/**
+ * Stores and reads epochs. No field ever decreases, so its greatest value counts, in whatever order the values were
+ * written.
+ */
 export const rollupEpochRepository = (client: ClickHouse) => {
   const write = async (values: Partial<EpochRow> & { epoch: number }): Promise<void> => {
     await client.insert({
@@ -75,7 +78,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
     })
   }
   return {
-    /** In order of their numbers. */
+    /** Lists epochs in the order of their numbers. */
     async list(): Promise<RollupEpoch[]> {
       const rows = await queryRows<EpochRow>(client, LIST, {})
       return rows.map((row) => ({
@@ -88,7 +91,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       }))
     },
 
-    /** From now on, slots before this that are recomputed are recomputed in this epoch too. */
+    /** From now on, when slots before `closingThrough` are recomputed, they are recomputed in this epoch too. */
     async begin(epoch: number, slotS: number, closingThrough: number, now: number): Promise<void> {
       await write({ epoch, slot_s: slotS, closing_through: closingThrough, changed_at: now })
     },
@@ -98,12 +101,14 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, closing_through: through })
     },
 
-    /** Called after the slots, their totals, and the days, totals and months that end with them are stored. */
+    /**
+     * Called after the slots and their totals are stored, and the days, totals of days and months that end with them.
+     */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
     },
 
-    /** From now on readers use it. */
+    /** From now on readers use this epoch. */
     async use(epoch: number, closedThrough: number, now: number): Promise<void> {
       await write({
         epoch,
@@ -113,7 +118,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       })
     },
 
-    /** From now on nothing is computed for it any more. */
+    /** From now on nothing is computed for this epoch any more. */
     async giveUp(epoch: number, now: number): Promise<void> {
       await write({ epoch, state: STATES.indexOf('given up'), changed_at: now })
     },
@@ -127,7 +132,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       for (const { epoch, state } of listed) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
-    /** Decides what is late. @throws Error when the tables are missing */
+    /** Reads what decides which usage is late. @throws Error when the tables are missing */
     async readClock(): Promise<SlotClock> {
       const [row] = await queryRows<{ now: number; slot_s: number; closing: number }>(client, CLOCK, {})
       if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')

@@ -5,9 +5,9 @@ import { IS_MARK, MARK_KIND, STANDS } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
 import { dayOf, type RollupState } from './usage-cover.ts'
 
-/** More dirty slots than this are read as whole days. */
+/** If there are more dirty slots than this, their whole days count as dirty. */
 const DIRTY_SLOTS_MAX = 1_000
-/** More slots and days than this are asked for as days. */
+/** If there are more marked slots and days than this, a second query asks only for the days. */
 const MARKED_MAX = 10_000
 
 /**
@@ -25,11 +25,11 @@ export const EPOCH_IN_USE = `
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
-/** The epoch in use, and the first month that any epoch has: ClickHouse knows it without reading rows; 0 for none. */
+/** The epoch in use, and the first month in any epoch, or 0. ClickHouse knows that month without reading rows. */
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
-// Marks are read from the start of the range's first day, because a mark of that whole day reaches into the range.
+// Marks are read from the start of the range's first day, because the time of a mark of a whole day is the day's start.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE ${IS_MARK} AND namespace_id = {namespaceId:String} ${ofAccounts}
@@ -57,7 +57,7 @@ export type CachedEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 export interface RollupStateReader {
   /**
-   * What of the rollups is complete in a range. It must be read before the usage itself.
+   * Which rollups are complete in a range. This must be read before the usage itself.
    *
    * @param accountIds whose usage is read; undefined for all accounts
    * @returns undefined when there are no rollups yet
@@ -73,9 +73,9 @@ export interface RollupStateReader {
 
 /** Reads how far rollups are complete, for one process. It caches the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
-  // This clock also runs while the machine is suspended: after that another epoch may be in use.
+  // This clock also runs while the machine is suspended. When it resumes, another epoch may be in use.
   const clockMs = steadyClock()
-  /** That there are no rollups is cached as well: then everything is read from the events. */
+  /** `epoch` is undefined when there were no rollups, which is cached as well. */
   let cached: { epoch: CachedEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<CachedEpoch | undefined> => {
     const readAt = clockMs()
@@ -87,7 +87,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       closedThrough: row.closed_through,
       monthsFrom: row.months_from === 0 ? Infinity : row.months_from,
     }
-    // A slow answer to an older question must not take the place of a newer one.
+    // A slow answer to an older query must not replace a newer answer.
     if (cached === undefined || cached.readAt <= readAt) cached = { epoch, readAt }
     return epoch
   }
@@ -109,7 +109,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       epochNow(),
     ])
     const places = found?.places ?? []
-    // Asked again after the marks: this process may have stood still in between.
+    // The epoch is asked for again after the marks, because this process may have been suspended in between.
     const state = await epochNow()
     if (state === undefined) return undefined
     if (places.length > MARKED_MAX) {

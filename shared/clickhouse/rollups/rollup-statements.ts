@@ -92,7 +92,7 @@ export const SLOTS_OF_DAYS = `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND ${IS_OF_DAY})
     ${FIVES_OF_DAY})`
-/** Every key bucket in the marked days. @param which of the days */
+/** The events in all key buckets of the marked days. @param which a condition on the marks */
 const IN_DAYS_OF = (which: string) => `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT namespace_id, day + within

@@ -24,9 +24,12 @@ import {
   TOTALS_OF_MARKS,
 } from './rollup-statements.ts'
 
-/** What the marks of several days are about. */
+/** Which kinds of marks several days have. */
 export interface MarkKinds {
-  /** Account-days marked: a day of two accounts counts twice. 0 when the marks are of all accounts. */
+  /**
+   * The number of account-days with marks: a day with marks of two accounts counts twice. 0 if all marks are of all
+   * accounts.
+   */
   accountDays: number
   /** Whether some marks are of slots of all accounts. */
   ofSlots: boolean
@@ -35,7 +38,7 @@ export interface MarkKinds {
 }
 
 /**
- * With more account-days than this, all events of the days are searched: each account-day is 288 places of the
+ * With more account-days than this, all events of the days are searched: each account-day would be 288 places of the
  * sorting key.
  */
 const ACCOUNT_DAYS_MAX = 1_000
@@ -46,7 +49,7 @@ export interface RollupTarget {
   slotS: number
 }
 
-/** What a computation cost. */
+/** The cost of a computation. */
 type RowsRead = number
 
 /** A day with marks, and their kinds. */
@@ -73,7 +76,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
   /** Identifies the statements of this process. */
   const comment = `rollups:${randomUUID()}`
   const settings = { max_execution_time: queryTimeoutS, log_comment: comment }
-  /** Whether this ClickHouse reports in its answer what a statement read: a server does. */
+  /** Whether the answers of this ClickHouse say how many rows a statement read. The answers of a server do. */
   let reportsReadRows = false
   const selected = async (): Promise<number> => {
     const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})
@@ -103,7 +106,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     computeSlots: ({ epoch, slotS }: RollupTarget, range: TimeRange) =>
       run(intoSlots(slotS, EVENTS_IN_RANGE), { epoch, ...rangeParams(range) }),
 
-    /** Computes totals of all accounts for every slot of a range in the last days. The slots are computed before. */
+    /** Computes totals of all accounts for every slot of a range in the last days. The slots must be computed first. */
     computeSlotTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoSlotTotals('1'), { epoch, ...rangeParams(range) }),
 
@@ -122,7 +125,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoTotals('1'), { epoch, ...rangeParams(range) }),
 
-    /** Ends the statements that are running; each row they have stored by then is right. */
+    /** Cancels the statements that are running. The rows they have already stored are right. */
     async cancel(): Promise<void> {
       await client.command({ query: KILL, query_params: { comment } })
     },
@@ -189,7 +192,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
     },
 
-    /** Computes the marked parts of a month; its days are computed before. */
+    /** Computes the marked parts of a month. Its days must be computed first. */
     async computeMarkedMonths(
       { epoch }: RollupTarget,
       range: TimeRange,

@@ -14,10 +14,12 @@ import { type LateCounts, makeClosedSums } from './closed-sums.ts'
 import type { LatestSums } from './latest-sums.ts'
 import type { UsageReader } from './usage-aggregates.ts'
 
-/** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
+/** Sums of usage by nameOfAccount, then by source. The accounts may be of several namespaces. */
 type SumsByName = ReadonlyMap<string, SumsBySource>
 
-/** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
+/**
+ * Accounts that share a query: each name takes 86 bytes of a parameter, and a ClickHouse server accepts 128 KiB in one.
+ */
 const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
 /** The cached sums of an account, and what was read since. */
@@ -26,13 +28,13 @@ interface AccountSnapshot {
   epoch: CachedEpoch
   lateCounts: LateCounts
   /**
-   * Whether a mark of the account, or of all accounts, stood when the late count was read. Marks of open slots count
-   * too: when such a slot is closed, its rollup may lack usage. True if marks were not looked for.
+   * Whether there was a mark of the account, or of all accounts, when the late count was read. Marks of open slots
+   * count too: when such a slot is closed, its rollup may lack usage. True if marks were not read.
    */
   isMarked: boolean
-  /** Sums of closed slots; undefined when none that are valid were cached. */
+  /** Sums of closed slots; undefined when no valid ones were cached. */
   closed: SumsBySource | undefined
-  /** Sums of open slots; undefined when there are none, or they were not asked for. */
+  /** Sums of open slots; undefined when these have no usage, or were not asked for. */
   open: SumsBySource | undefined
 }
 
@@ -58,13 +60,13 @@ export interface AccountSumsReader {
 }
 
 /**
- * Sums of an account's usage of all time. This process caches the sums of closed slots (makeClosedSums), so the next sum
- * reads only usage that came since. It reads nothing if latestSums has the account. Most of what a query costs is fixed,
- * so accounts that are asked for at the same time share one. Accounts of all companies share the query for usage that
- * came since. The queries for closed slots and for marks may take long, so only accounts of one company share them.
+ * Sums of an account's usage of all time. This process caches the sums of closed slots (makeClosedSums), so the next
+ * sum reads only later usage. It reads nothing if latestSums has the account. Most of the cost of a query is fixed, so
+ * accounts that are asked for at the same time share a query. Accounts of all companies share the query for later
+ * usage. The queries for closed slots and for marks may take long, so only accounts of one company share them.
  *
  * @param rawEvents read while there are no rollups
- * @param latestSums sums of accounts, where nobody but this process writes usage
+ * @param latestSums caches sums of all usage; undefined where other processes may write usage
  */
 export function accountSums(
   client: ClickHouse,
@@ -97,7 +99,8 @@ export function accountSums(
         .filter((account) => latestSums?.has(account) !== true)
       if (accounts.length === 0) return
       const found = await retryIfStale(() => readClosedAhead(deps, accounts))
-      // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
+      // For these accounts, only events in open slots remain to be read, which is cheap. Accounts with marks are left
+      // out: their marked slots would be read from the events.
       if (latestSums !== undefined) await Promise.all(found.map(({ account }) => sumOf(account, readSum)))
     },
 
@@ -105,7 +108,7 @@ export function accountSums(
   }
 }
 
-/** Reads the sum of one account, past latestSums: from what is cached of closed slots as far as it holds. */
+/** Reads the sum of one account, without latestSums. Cached sums of closed slots are used if they are valid. */
 function accountSumReader(
   deps: Deps,
   rawEvents: Pick<UsageReader, 'sumByAccount'>,
@@ -125,7 +128,7 @@ function accountSumReader(
   return async (account) => (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
 }
 
-/** Snapshots of accounts of which something is cached, read together for accounts of any companies. */
+/** Snapshots of accounts with cached sums. Accounts of all companies share a query. */
 const cachedSnapshotReader = (deps: Deps) =>
   batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
@@ -133,7 +136,10 @@ const cachedSnapshotReader = (deps: Deps) =>
     BATCHING,
   )
 
-/** Snapshots that also say whether marks stand; by company, as marks may be many. */
+/**
+ * Snapshots that also say whether there are marks. Only accounts of one company share a query, as it may have many
+ * marks.
+ */
 const markedSnapshotReader = (deps: Deps) =>
   batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
     ({ namespaceId }) => namespaceId,
@@ -142,7 +148,7 @@ const markedSnapshotReader = (deps: Deps) =>
     BATCHING,
   )
 
-/** Undefined of each account while there are no rollups. */
+/** Returns undefined for each account while there are no rollups. */
 async function readSnapshotsNow(
   deps: Deps,
   accounts: readonly AccountKey[],
@@ -154,12 +160,12 @@ async function readSnapshotsNow(
     : readSnapshots(deps, epoch, accounts, { looksForMarks, isOpenWanted: true })
 }
 
-/** Sums of what is closed, of accounts for which none are cached; undefined when there are no rollups any more. */
+/** Sums of closed slots, for accounts without cached ones; undefined when there are no rollups any more. */
 const closedSumReader = (deps: Deps) =>
   batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
-    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
-    // closed. Nor can an account share that of a read which saw no mark of it yet, and marks of some would send the
-    // others to the events.
+    // Open slots were read from closedThrough on, so accounts share a query for closed slots only if their
+    // closedThrough is the same. An account with a mark must not share the query of an earlier read that saw no mark of
+    // it. And marks of some accounts would make the query read the others from the events, too.
     ({ account, epoch, isMarked }) =>
       `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
     nameOfSnapshot,
@@ -183,7 +189,7 @@ const eventSumReader = (rawEvents: Pick<UsageReader, 'sumByAccount'>) =>
     BATCHING,
   )
 
-/** Caches what is closed of accounts without marks. @returns the accounts of which it is cached now */
+/** Caches sums of closed slots, for accounts without marks. @returns the accounts that have cached sums now */
 async function readClosedAhead(deps: Deps, accounts: readonly AccountKey[]): Promise<AccountSnapshot[]> {
   const epoch = await deps.states.epoch()
   if (epoch === undefined) return []
@@ -197,7 +203,7 @@ async function readClosedAhead(deps: Deps, accounts: readonly AccountKey[]): Pro
  * Reads in one query: the late counts of the accounts, their marks if wanted, slots that were closed since their sums
  * were cached, and open slots if wanted. Cached sums that are no longer valid are dropped.
  *
- * @param looksForMarks whether to read marks; otherwise all accounts are taken to be marked
+ * @param looksForMarks whether to read marks; if not, all accounts count as marked
  * @param isOpenWanted whether to read open slots
  */
 async function readSnapshots(
@@ -248,10 +254,10 @@ async function readSnapshots(
 }
 
 /**
- * Sums up all closed slots of accounts of one namespace. No mark of them stood when their late counts were read. The sums
+ * Sums up all closed slots of accounts of one namespace. They had no marks when their late counts were read. The sums
  * are cached, unless the epoch was replaced in the meantime. Undefined when there are no rollups any more.
  *
- * @param some the accounts, as they were read in one epoch up to one closedThrough
+ * @param some snapshots of the accounts, all of the same epoch and closedThrough
  */
 async function sumUnmarked(
   { client, states, closedSums }: Deps,
@@ -259,7 +265,8 @@ async function sumUnmarked(
 ): Promise<SumsByName | undefined> {
   const [first] = some
   if (first === undefined) return new Map()
-  // Looked up again, because this process may have stood still. A replaced epoch is not kept up to date for long.
+  // The epoch is looked up again, because this process may have been suspended. A replaced epoch is not kept up to date
+  // for long.
   const state = await states.epoch()
   if (state === undefined) return undefined
   const sums = await sumThrough(client, some, withoutMarks(state))
@@ -279,7 +286,7 @@ async function sumMarked(
   return state && sumThrough(client, some, state)
 }
 
-/** Sums up to where the accounts were read. */
+/** Sums of the slots before the snapshots' closedThrough. */
 async function sumThrough(
   client: ClickHouse,
   some: readonly AccountSnapshot[],
@@ -307,10 +314,10 @@ async function ask(
   })
 }
 
-/** What a row tells of: usage in rollups, usage in events, a late count, or a mark that stands. */
+/** What a row contains: usage from rollups, usage from events, a late count, or the fact that there is a mark. */
 type Part = 'rollups' | 'events' | 'late' | 'marked'
 
-/** A sum of a part of the usage of an account and source, as it is read. They may have several. */
+/** A row of an answer: the sum of some usage of an account and source, which may have several rows. */
 interface SumRow {
   namespace_id: string
   account_id: string
@@ -327,14 +334,14 @@ const OF_SUMS: CoverRead = {
   fromSlots: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
   fromEvents:
     "namespace_id, account_id, source, 'events' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
-  // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for
-  // those.
+  // The lists also match an account with the namespace of one wanted account and the id of another. Rows name their
+  // namespace and account, and nobody looks up such rows.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 
 /**
- * Slots from when on is asked of each account by itself. Of slots alone: what is cached is less than half a day behind,
- * so no day and no month is read. @see nameOfAccount
+ * Slots that were closed after the sums of their account were cached. A condition on slots is enough: cached sums are
+ * less than half a day behind, so no day and no month is read. @see nameOfAccount
  */
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`

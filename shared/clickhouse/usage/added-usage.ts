@@ -7,7 +7,7 @@ import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
 import type { StoredIds } from './stored-ids.ts'
 
 const NEWLINE = 0x0a
-/** At least as many bytes as a line has up to the end of its event's id. */
+/** No line has more bytes up to the end of its event's id. */
 const HEAD_LENGTH = 260
 /** The head of a line, as usageEventToLine writes it. */
 const HEAD =
@@ -15,9 +15,9 @@ const HEAD =
 
 /** An account whose usage a write changes. */
 export interface WrittenAccount extends AccountKey {
-  /** What is added to its usage; undefined when that is not known. */
+  /** What the write adds to its usage; undefined when that is not known. */
   added?: SumsBySource | undefined
-  /** Whether it may last a moment only, as all of its events are new: then a read waits for its end. */
+  /** Whether all events of the write are new. Then a read waits for the end of the write. */
   isNew?: boolean
 }
 
@@ -38,13 +38,13 @@ interface Adding {
 }
 
 /**
- * What lines of the event log add to the usage of each account: the quantities of their events. It is known only when
- * all of them are new for certain; what a repeat or a correction changes depends on what is stored. The ids of all
- * events are remembered, also of accounts that are not wanted.
+ * What lines of the event log add to the usage of each account: the quantities of their events. The sum of an account
+ * is known only when all its events are new for certain: what a repeat or a correction changes depends on what is
+ * stored. The ids of all events are remembered, also those of accounts that are not wanted.
  *
- * @param lines checked before, each but the last ended by a line end
+ * @param lines valid lines with line ends between them; one after the last is optional
  * @param subjects of the lines, in their order
- * @param isWanted whether to say what is added to an account, if that is known
+ * @param isWanted whether the sum of an account is wanted
  */
 export async function addedUsage(
   lines: Buffer,
@@ -53,7 +53,7 @@ export async function addedUsage(
   isWanted: (account: AccountKey) => boolean,
 ): Promise<WrittenAccount[]> {
   const yielding = yielder(SMALL_STEPS)
-  // Why a map in a map: to make a name for the account of each line takes longer than all else here.
+  // Why a map of maps: making a name for the account of each line would take longer than everything else here.
   const found = new Map<string, Map<string, Adding>>()
   let start = 0
   for (const subject of subjects) {
@@ -78,7 +78,7 @@ export async function addedUsage(
   )
 }
 
-/** Why not as JSON: this is done for every event. */
+/** Why the line is not parsed as JSON: this runs for every event. */
 function readEventId(lines: Buffer, start: number, end: number): string {
   const head = lines.toString('latin1', start, Math.min(end, start + HEAD_LENGTH))
   return HEAD.exec(head)?.[1] ?? readLine(lines, start, end).event_id

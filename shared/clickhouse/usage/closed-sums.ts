@@ -3,14 +3,14 @@ import { type AccountKey, nameOfAccount, nameOfAllAccounts } from '../../domain/
 import type { SumsBySource } from '../../domain/balance.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../rollups/usage-cover.ts'
 
-/** What of the rollups sums were read from. */
+/** The rollups that sums were read from. */
 interface ReadUpTo {
   epoch: number
   /** Unix seconds, the start of a slot. */
   closedThrough: number
 }
 
-/** Late counts by nameOfAccount; by nameOfAllAccounts that of usage which was marked for all of them at once. */
+/** Late counts by nameOfAccount. nameOfAllAccounts has the count of marks that are of all accounts at once. */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Cached extends ReadUpTo {
@@ -18,7 +18,7 @@ interface Cached extends ReadUpTo {
   late: string
 }
 
-/** Accounts whose sums are cached, and sums of all of them together; each of either takes some hundred bytes. */
+/** The most accounts with cached sums, and the most sums of all accounts together. */
 export const CACHED_MAX = 50_000
 export const CACHED_SUMS_MAX = 500_000
 
@@ -30,9 +30,9 @@ const CACHED_FOR_S = DAY_S / 2
  * late usage is stored (LATE_COUNTS in dirty-slots.ts). If a slot is closed while its usage is stored, the count grows
  * before the mark can be worked off.
  *
- * Sums are valid while the late count is the one that was read before them. They are cached only if no mark of the
- * account, or of all accounts, stood when the count was read. That includes marks of open slots. Slots that were closed
- * since are added to the sums, and are valid under the same rule. test/services/rollup/races.test.ts plays the races.
+ * Sums are valid as long as the late count equals the count that was read before them. They are cached only if there
+ * was no mark of the account, or of all accounts, when the count was read. Marks of open slots count too. Slots that
+ * were closed later are added to the sums under the same rule. test/services/rollup/races.test.ts tests the races.
  */
 export function makeClosedSums() {
   const cached = new LRUCache<string, Cached>({
@@ -49,8 +49,8 @@ export function makeClosedSums() {
     has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
 
     /**
-     * The sums that are cached of an account in an epoch. Slots that were closed since have to be added to them. Sums of
-     * an older epoch, or too far behind, are dropped.
+     * The sums that are cached of an account in an epoch. Slots that were closed later have to be added to them. Sums
+     * of an older epoch, or too far behind, are dropped.
      */
     find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
       const name = nameOfAccount(account)
@@ -65,14 +65,14 @@ export function makeClosedSums() {
     },
 
     /**
-     * Whether no usage of the account was late since.
+     * Whether no usage of the account was late since the sums were read.
      *
-     * @param counts late counts, read since it was found
+     * @param counts late counts, read after the sums were found
      */
     holds: ({ late }: Cached, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
 
-    /** Unless something else is cached by now. */
+    /** Drops these sums of an account, unless other sums replaced them in the meantime. */
     forget(account: AccountKey, found: Cached): void {
       const name = nameOfAccount(account)
       if (cached.peek(name) === found) cached.delete(name)

@@ -8,14 +8,14 @@ import { isMetric } from '../../domain/usage-source.ts'
 import { propertyPair, propertyToken } from './property-token.ts'
 
 /**
- * Up to so many pairs a condition names them directly. More are given as a list of tokens, which becomes a hash
- * table: events are not compared with each token, and the query stays shorter than the limit for analysts.
+ * A condition names up to this many pairs directly. More are given as a list of tokens, which becomes a hash table. So
+ * events are not compared with each token, and the query stays shorter than the limit for analysts.
  */
 const PAIRS_MAX = 20
 const PAIRS_CHARACTERS_MAX = 8 * 1_024
 
-// An average has 18 places, half even, as everywhere in usage. ClickHouse's division truncates, so the average is
-// computed on whole numbers of the last place.
+// An average is rounded to 18 places, half to even, as everywhere in usage. ClickHouse's division truncates, so the
+// average is computed on whole numbers of the last place.
 const UNITS = "toInt256(sum(quantity) * toDecimal256('1000000000000000000', 0))"
 const EVENTS = 'toInt256(greatest(count(), 1))'
 const QUOTIENT = `intDiv(abs(${UNITS}), ${EVENTS})`
@@ -32,11 +32,11 @@ const MEASURES: Record<Aggregation, string> = {
 
 /**
  * The SELECT over the analysts' `events` that gives the quantity of a line of an invoice, to the last digit: one row
- * with one value, 0 without events. It holds only the line's own terms, so a caller that gets it learns nothing
- * beyond the account's usage.
+ * with one value, 0 without events. It holds only the line's own terms, so a caller that gets it learns nothing beyond
+ * the account's usage.
  *
  * @param account the account of the invoice
- * @param asOf counts usage that occurred before this; in Unix seconds
+ * @param asOf Unix seconds; only usage that occurred before this counts
  * @returns undefined when the quantity is not measured
  */
 export function invoiceLineQuery(
@@ -80,7 +80,7 @@ function hasAny(pairs: readonly Pair[]): string {
   return `arrayExists(token -> lower(hex(token)) IN (${tokens.join(', ')}), property_tokens)`
 }
 
-/** Any text as a literal for ClickHouse. Control characters are escaped, so that a query is readable lines. */
+/** Any text as a literal for ClickHouse. Control characters are escaped, so that a query can be read line by line. */
 const quoteLiteral = (text: string): string =>
   `'${text
     .replace(/[\\']/g, '\\$&')

@@ -29,8 +29,8 @@ import {
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**
- * What events were before a time, from their revisions: ClickHouse keeps only what an event is now. Events that were
- * never corrected are absent.
+ * Finds in the revisions of events what the events were before a time, because ClickHouse keeps only what they are now.
+ * Events that were never corrected are absent.
  */
 export type EventsBefore = (
   ids: readonly string[],
@@ -40,7 +40,7 @@ export type EventsBefore = (
 /** The parts of an event that its corrections change, and its identity. */
 type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
 
-/** An event that arrived, was corrected or was voided between two times, and what it was at each. */
+/** An event that arrived, was corrected or was voided between two times, and what it was at each of the two. */
 export interface EventDifference {
   id: string
   /** undefined: it was not there yet. */
@@ -53,18 +53,21 @@ export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
 
 /** Reads for one plan, which share a permit. All times in Unix seconds. */
 export interface KnownReads {
-  /** The usage that an invoice is rated by, as it was known: from what was accepted and corrected before a second. */
+  /**
+   * The usage that an invoice is rated by, as it was known at a second: only events and corrections that were accepted
+   * before it count.
+   */
   usageBefore(second: number): Promise<RatedUsage>
   /**
-   * The events in the plan's ranges that were accepted or corrected from one second on and before another. Ordered by
-   * their last change, then by id.
+   * The events in the plan's ranges that were accepted or corrected at `since` or later, and before `before`. Ordered
+   * by their last change, then by id.
    *
-   * @param limit returns the first so many
+   * @param limit the most events to return
    */
   differencesBetween(since: number, before: number, limit: number): Promise<EventDifference[]>
 }
 
-/** Revisions are looked up in batches of this size, each with up to 16 KiB of properties. */
+/** Revisions are looked up in batches of this size. Each revision has up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 1_000
 
 const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
@@ -75,7 +78,7 @@ const CHANGED = `
   FROM usage_events FINAL
   PREWHERE ${IN_RANGE} ${OF_ACCOUNT}
   WHERE accepted_at < ${BEFORE} AND (accepted_at >= ${SINCE} OR ifNull(corrected_at >= ${SINCE}, 0)) AND ${OF_PIECES}`
-// In a subquery, because the selected values have the names of columns.
+// Why a subquery: the values in EVENT_COLUMNS have the names of columns, which the conditions would mean otherwise.
 const STANDING_CHANGES = `
   SELECT ${EVENT_COLUMNS}
   FROM (SELECT * ${CHANGED} AND NOT ${REPLACED} ORDER BY ifNull(corrected_at, accepted_at), id LIMIT {limit:UInt32}) AS e`
@@ -83,10 +86,10 @@ const REPLACED_SINCE = `
   SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
 
 /**
- * Reads usage as it was known at some time, from the account's events alone. Such an answer never changes, so callers
- * must not ask for a time before which events may still arrive.
+ * Reads usage as it was known at some time, from the account's events alone. An answer is final, so callers must not
+ * ask for a time before which events may still be accepted.
  *
- * @param rawReads all such reads wait for it; see rawReadSemaphore
+ * @param rawReads all such reads wait for its permits; see rawReadSemaphore
  */
 export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   return {
@@ -94,8 +97,8 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
      * @param plan its account is in the namespace
      * @param work may make any number of reads
      * @param signal stops waiting
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
-     *   values, or too many events were corrected since
+     * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when the plan's rates
+     *   name too many values, or too many events were corrected since
      */
     read<T>(
       namespaceId: string,
@@ -232,8 +235,8 @@ function requireFew(replaced: readonly string[]): void {
 }
 
 /**
- * @throws Error when a corrected event has no revisions: a correction is committed there before it is stored anywhere
- *   else
+ * @throws Error when a corrected event has no revisions. That is a fault, as a correction is committed as a revision
+ *   before it is stored anywhere else
  */
 async function* inBatches(
   eventsBefore: EventsBefore,

@@ -7,7 +7,10 @@ import { addedUsage, type WrittenAccount } from './added-usage.ts'
 import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums.ts'
 import { storedIds } from './stored-ids.ts'
 
-/** So that nothing that was ever wrong, such as rollups that an operator had computed again, stays in the cache. */
+/**
+ * Sums are dropped after this time, so that a wrong one does not stay, such as a sum from rollups that had to be
+ * rebuilt.
+ */
 const TTL_MS = 300_000
 /** Part of that time by which entries differ, so that not all expire at once. */
 const TTL_VARIES = 0.5
@@ -17,7 +20,7 @@ const WRITE_AWAITED_MS = 1_000
 
 /** A read of an account's sums that is under way. */
 interface Reading {
-  /** Whether usage of the account was being written at any time since it began. */
+  /** Whether usage of the account was being written at any time since the read began. */
   isOutdated: boolean
 }
 
@@ -35,16 +38,17 @@ interface Writing {
 export type LatestSums = ReturnType<typeof makeLatestSums>
 
 /**
- * Caches the sums of all usage of accounts. Only where nobody else can write: the embedded engine belongs to one
- * process, and its loader says here what it stores. What is in the cache is what a read that begins now would find:
+ * Caches the sums of all usage of accounts. It is used only where no other process can write: the embedded engine
+ * belongs to one process, and its loader makes all its writes known here. The cached sums are what a read that begins
+ * now would find:
  *
  * - Sums are not cached when usage of the account was being written at any time while they were read.
- * - Once a write has ended, what it added is added to them. Where that is not known, or the write failed, they are
- *   dropped.
+ * - When a write ends, what it added is added to the cached sums. If that is not known, or the write failed, the sums
+ *   are dropped.
  * - While a write is under way, nobody can say whether a read would find it. So nothing is taken from the cache: a read
  *   waits for the end of the write. A read of sums that are not cached waits too, because its answer could not be cached.
  *
- * @param emptyFrom Unix seconds from which on no event is stored yet, by its time of occurrence
+ * @param emptyFrom Unix seconds; no event that occurred at or after this is stored yet
  */
 export function makeLatestSums(emptyFrom: number) {
   const ids = storedIds(emptyFrom)
@@ -109,13 +113,13 @@ export function makeLatestSums(emptyFrom: number) {
     /**
      * Runs a write of usage.
      *
-     * @param accounts whose usage it may change; the same one several times is allowed
+     * @param accounts whose usage the write may change; an account may be listed several times
      * @param write must not resolve before readers can see what it stored, nor store anything once it has failed
      */
     whileWriting,
 
     /**
-     * Runs a write of lines of the event log; what is new in them is added to what is cached.
+     * Runs a write of lines of the event log; what its new events add is added to the cached sums.
      *
      * @param subjects of the lines, in their order
      * @param write as in whileWriting
@@ -134,12 +138,12 @@ export function makeLatestSums(emptyFrom: number) {
 function readsUnderWay() {
   const reading = new Map<string, Set<Reading>>()
   return {
-    /** Says to each read of the account that its answer may be outdated. */
+    /** Marks all reads of the account that are under way: their answers may be outdated. */
     outdate(name: string): void {
       for (const read of reading.get(name) ?? []) read.isOutdated = true
     },
 
-    /** @param isOutdated whether its answer may be outdated from the beginning */
+    /** @param isOutdated whether the answer may be outdated because of a write that is under way already */
     async run(name: string, ask: () => Promise<SumsBySource>, isOutdated: boolean) {
       const read: Reading = { isOutdated }
       const others = reading.get(name) ?? new Set()
@@ -154,7 +158,7 @@ function readsUnderWay() {
   }
 }
 
-/** Writes of accounts' usage that are under way, by the accounts' names, and what they do to what is cached. */
+/** Writes of accounts' usage that are under way, by the accounts' names, and their effects on the cache. */
 function writesUnderWay(cached: LRUCache<string, SumsBySource>, reads: ReturnType<typeof readsUnderWay>) {
   const writing = new Map<string, Writing>()
   return {

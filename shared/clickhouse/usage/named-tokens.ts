@@ -21,7 +21,7 @@ export interface NamedTokens {
   packed: string
   /** The named tokens, as sorted hex, that match an event of a source with these properties; see propertyPairs. */
   tokensOf(source: UsageSource, pairs: readonly string[]): string[]
-  /** The property that a token, given as hex, of a source's events stands for. */
+  /** The property and value that a token in a source's events, given as hex, stands for. */
   pairOf(source: UsageSource, token: string): NamedPair | undefined
 }
 

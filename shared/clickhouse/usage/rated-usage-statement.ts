@@ -12,7 +12,7 @@ export interface AccountSpan {
   last: string
 }
 
-/** What invoices need of accounts; all times are seconds that usage can have. */
+/** The usage of accounts that invoices need. All times are clamped to the times that usage can have. */
 export interface RatedWanted {
   namespaceId: string
   /**
@@ -20,11 +20,11 @@ export interface RatedWanted {
    * the ranges.
    */
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
-  /** All sources in each of these ranges; the ranges may touch or overlap. */
+  /** The ranges whose usage is read; they may touch or overlap. */
   ranges: readonly TimeRange[]
   /** Only these sources; undefined: all. */
   sources?: readonly string[]
-  /** All usage of some currencies up to the last of these seconds. */
+  /** Also read: all usage of these currencies before the last of the seconds `before`. */
   credit: { currencies: readonly string[]; before: readonly number[] }
   /** The values by which usage in the ranges is split. */
   named: NamedTokens
@@ -33,12 +33,10 @@ export interface RatedWanted {
 /** Usage of a source between one cut of its account and the next. */
 export interface RatedRow {
   account_id: string
-  /** The second of the cut before it; 0 for usage before the first cut. */
+  /** The second of the last cut at or before this usage; 0 for usage before the first cut. */
   after_cut: string
   source: string
-  /**
-   * Whether it is split by tokens: true for all usage in the ranges of sources with named tokens, and for no other.
-   */
+  /** Whether the usage is split by tokens: 1 for usage in the ranges if its source has named tokens, otherwise 0. */
   is_named: number
   /** As hex. */
   tokens: string[]
@@ -55,7 +53,10 @@ const { rolled, ofEvent, merged, latestEvent } = MEASURED_COLUMNS
 
 const UNNAMED = "0 AS is_named, CAST([], 'Array(FixedString(12))') AS tokens"
 
-/** Each token after its source, because sources name values of their own; tokens have a fixed length. */
+/**
+ * Each token is written after its source, because each source has its own named values. All tokens have the same
+ * length.
+ */
 const NAMED = `
   SELECT arrayJoin(arrayMap(
     (source, token) -> concat(source, token),
@@ -68,11 +69,11 @@ const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(sourc
 
 /** The time that is asked about, in microseconds. */
 export const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
-/** Reads fail beyond so many replaced events: for each, what it was must be looked up. */
+/** A read with more replaced events than this fails, because the revisions of each of them must be looked up. */
 export const REPLACED_MAX = 200_000
 /** Whether an event was different at the time asked about, because it was corrected since. */
 export const REPLACED = `ifNull(corrected_at >= ${BEFORE}, 0)`
-/** Events that existed at a time, as they are now; replaced events also when they are voided by now. */
+/** Events that were accepted before the time asked about, as they are now, except those that were voided before it. */
 const KNOWN = `accepted_at < ${BEFORE} AND (voided = 0 OR ${REPLACED})`
 
 /** @param counted a condition for the events that count; the filters are on the key */
@@ -122,14 +123,14 @@ const OF_ROW = `
 
 /** Usage as it was known at a time; or, instead of usage, the events that were corrected since. */
 export interface KnownRow extends RatedRow {
-  /** Ids of replaced events, as hex; the row's sums are of all other events. */
+  /** Ids of replaced events, as hex. If there are any, the sums of the row are of these events and do not count. */
   replaced: string[]
 }
 
 /**
  * Rated usage as it was known at a time, from events alone: those that were accepted before it. Events that were
- * corrected since are listed instead of counted, in the same read of the table. So an event that is corrected at this
- * moment appears once, as it was or as replaced.
+ * corrected since are listed instead of counted, in the same read of the table. So an event that is being corrected at
+ * this moment appears once: it is either counted or listed.
  *
  * @param before in microseconds
  * @returns undefined when there is nothing to read
@@ -158,11 +159,11 @@ export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statem
 
 /** What the selects of one statement have in common. */
 interface SharedTerms extends Cuts {
-  /** The range that contains all of it. */
+  /** The range that contains all wanted usage. */
   whole: TimeRange
   /** For usage that is not split by tokens: conditions for the key. */
   unnamedFilters: string[]
-  /** Where credit is wanted: the usage of a second that counts; see CoverRead. */
+  /** Set if credit is wanted: usage before the ranges counts only in the currencies. See CoverRead. */
   timeFilter: CoverRead['timeFilter']
   /** Conditions for usage that is split by tokens; undefined where there is none. */
   namedFilters: string[] | undefined
@@ -228,7 +229,7 @@ function sharedTermsOf({
 const isSpan = (accounts: RatedWanted['cutsByAccount']): accounts is AccountSpan => 'first' in accounts
 
 interface Cuts {
-  /** SQL for the second of the cut before a row, from the SQL for the second of the row. */
+  /** SQL for the second of the last cut at or before a row, from the SQL for the second of the row. */
   afterCut: (second: string) => string
   /** The cuts of all accounts, in order. */
   cuts: readonly number[]
@@ -236,8 +237,8 @@ interface Cuts {
 }
 
 /**
- * When all accounts have the same cuts, these are constants of the statement; otherwise each row looks up those of
- * its account.
+ * If all accounts have the same cuts, the statement has one list of cuts. Otherwise each row looks up the cuts of its
+ * account.
  */
 function cutsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Cuts {
   const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)

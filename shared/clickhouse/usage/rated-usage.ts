@@ -22,7 +22,7 @@ export type RatedPlan = Pick<InvoicePlan, 'usage' | 'creditBefore'> & {
   contract: Pick<Contract, 'accountId' | 'currency'>
 }
 
-/** The usage in the form that InvoiceReadings has. */
+/** Usage in the form of InvoiceReadings. */
 export interface RatedUsage {
   /** The usage in the plan's ranges, by the piece's number; a piece without usage is absent. */
   usage: Map<number, UsageRow[]>
@@ -30,7 +30,10 @@ export interface RatedUsage {
   currencyUsage: Ratio
 }
 
-/** For previews asked for one by one, at the same time. A slow preview delays others no longer than slowAfterMs. */
+/**
+ * For previews that are asked for one by one, but at the same time. A slow preview delays others no longer than
+ * slowAfterMs.
+ */
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
 /**
@@ -42,7 +45,7 @@ const CUTS_MAX = 8_000
 interface PlanOfNamespace {
   namespaceId: string
   plan: RatedPlan
-  /** A separate read for each number. */
+  /** A number of its own for each read, so that no read gets the answer of another. */
   nth: number
 }
 
@@ -50,11 +53,11 @@ interface PlanOfNamespace {
  * Reads the usage that invoices are rated by. Each event counts once, as it counts now.
  *
  * For any number of pieces, rates and values, ClickHouse is asked which rollups are valid, and then once for
- * everything. Sources that no rate splits by properties are read through rollups; the others from the events of these
- * ranges. Invoices of one namespace that are asked for at the same time share a statement: planning a statement takes
- * ClickHouse longer than reading one more account.
+ * everything. Sources that no rate splits by properties are read through rollups; other sources are read from the
+ * events in the plans' ranges. Invoices of one namespace that are asked for at the same time share a statement:
+ * planning a statement takes ClickHouse longer than reading one more account.
  *
- * @param rawReads long reads wait for it; see rawReadSemaphore
+ * @param rawReads long reads wait for its permits; see rawReadSemaphore
  */
 export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
@@ -92,13 +95,13 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
      *
      * @param plan its account is in the namespace
      * @param signal stops waiting
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
-     *   values
+     * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when the plan's rates
+     *   name too many values
      */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
-      // Why the permit comes first: what rollups are valid is known only for a moment.
+      // Why the permit comes first: the list of valid rollups is out of date after a moment.
       const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
         tenant: namespaceId,
         signal,
@@ -107,8 +110,8 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
     },
 
     /**
-     * Reads the usage for many invoices, in their order: in one statement, or in several where they name very many
-     * values.
+     * Reads the usage for many invoices, in their order: in one statement, or in several if its parameters would be too
+     * long.
      */
     async readAll(
       namespaceId: string,
@@ -139,7 +142,7 @@ function halvedWhileTooMany(plans: readonly RatedPlan[]): (readonly RatedPlan[])
   return [plans.slice(0, half), plans.slice(half)].flatMap(halvedWhileTooMany)
 }
 
-/** What plans need, in seconds that usage can have. */
+/** The usage that plans need. Times are clamped to the times that usage can have. */
 export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) {
   const byAccount = groupBy(plans, ({ contract }) => contract.accountId)
   return {
@@ -156,7 +159,7 @@ export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named
   } satisfies RatedWanted
 }
 
-/** The seconds at which usage is split; all usage between two of them counts alike. */
+/** The seconds at which usage is split; all usage between one of them and the next counts alike. */
 const cutsOf = (plan: RatedPlan): number[] => [
   creditEnd(plan),
   ...plan.usage.ranges.map(clampRange).flatMap(({ startAt, endAt }) => [startAt, endAt]),
@@ -196,7 +199,7 @@ export function isOfPiece(
 export const isOfCredit = ({ source, after_cut, is_named }: RatedRowKey, plan: RatedPlan): boolean =>
   source === plan.contract.currency && is_named === 0 && Number(after_cut) < creditEnd(plan)
 
-/** Rows between the cuts of a piece; merges rows that the plan itself does not distinguish. */
+/** Converts the rows of a piece, and merges rows that only other plans of the statement distinguish. */
 const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] =>
   mergeRows(
     rows.map((row) => {

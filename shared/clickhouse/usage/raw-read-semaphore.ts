@@ -1,7 +1,10 @@
 import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import { requestSemaphore } from '../../batching/request-semaphore.ts'
 
-/** There are few connections to ClickHouse, and such a read may hold one for seconds: balances need the others. */
+/**
+ * A read of all events of a range may use a connection for seconds. There are few connections, and balances need them
+ * too.
+ */
 const AT_ONCE = 2
 const WAITING_MAX = 1_000
 /** The limit for one company. */

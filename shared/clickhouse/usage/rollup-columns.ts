@@ -28,9 +28,7 @@ export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly M
   return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
 }
 
-/**
- * All measures, and with the latest quantity the identity of its event, so that sets of events can be merged later.
- */
+/** All measures, and the identity of the event with the latest quantity, so that sets of events can be merged later. */
 export const MEASURED_COLUMNS = {
   ...rollupColumnsOf({}),
   latestEvent: `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,

@@ -13,7 +13,7 @@ import { type NamedTokens, nameTokens, propertiesOf } from './named-tokens.ts'
 import { usageFromRow } from './rated-usage.ts'
 import { type AccountSpan, type RatedRow, ratedUsageStatement } from './rated-usage-statement.ts'
 
-/** The usage wanted of many accounts, to rate all of them in the same way. */
+/** Which usage of many accounts is wanted, to rate all of them in the same way. */
 export interface SimulatedUsageWanted {
   accounts: readonly string[] | AccountSpan
   /** In order; each begins where the one before ends. */
@@ -35,7 +35,7 @@ const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
  * Reads the usage of all accounts of a namespace, or of many accounts: first which rollups are valid, and then one
  * statement for everything. Each event counts once, as it counts now.
  *
- * @param rawReads long reads wait for it, so that balances need not wait
+ * @param rawReads long reads wait for its permits, so that balances need not wait
  */
 export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
@@ -43,8 +43,8 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
     /**
      * @param signal stops waiting
      * @returns undefined when there are more rows than rowsMax
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named
-     *   than one query can have
+     * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when more values are
+     *   named than one query can have
      */
     read: (
       namespaceId: string,
@@ -74,7 +74,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
   }
 }
 
-/** Undefined when there are more rows than wanted. */
+/** Undefined when there are more rows than rowsMax. */
 async function readUsage(
   client: ClickHouse,
   states: RollupStateReader,
@@ -100,7 +100,7 @@ async function readUsage(
   return collectUsage(batches, periods, tokens, rowsMax)
 }
 
-/** Groups rows by account and period. Undefined when there are more than wanted. */
+/** Groups rows by account and period. Undefined when there are more rows than rowsMax. */
 async function collectUsage(
   batches: AsyncIterable<readonly RatedRow[]>,
   periods: readonly TimeRange[],

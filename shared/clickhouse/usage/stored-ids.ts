@@ -1,27 +1,28 @@
-/** So many ids are remembered: of live usage at 10,000 events a second those of a minute, in some 25 MB. */
+/** The most ids that are remembered: almost a minute of live usage at 10,000 events a second. */
 const IDS_MAX = 500_000
-/** Buckets that have some: of live usage a day. An import of history would fill many more with a few ids each. */
+/** The most buckets: a day of live usage. An import of history would fill many more, with a few ids each. */
 const BUCKETS_MAX = 10_000
-/** Seconds of time of occurrence that are forgotten together. */
+/** Ids of events that occurred in the same interval of this many seconds are in one bucket. */
 const BUCKET_S = 10
-/** `event_`, and eight digits of the time. @see usageEventId */
+/** Where the digest begins in an id: after `event_` and eight digits of the time. @see usageEventId */
 const DIGEST_AT = 14
-/** Hexadecimal digits of the rest of an id that a number holds exactly. */
+/** The length of the digest in hexadecimal digits: a number represents this many exactly. */
 const DIGEST_DIGITS = 12
 
 export type StoredIds = ReturnType<typeof storedIds>
 
 /**
- * Which events may have been stored before, by their ids and times. It errs on one side alone: what it calls new was
- * never given to it and never stored, as an event of that time is remembered, or was not there when this began.
+ * Remembers which events may be stored already, by their ids and times. An event that it calls new is certainly not
+ * stored: all events that occurred since `completeFrom` were added here before they were stored. But it may fail to
+ * call a new event new.
  *
- * @param emptyFrom Unix seconds from which on no event is stored yet, by its time of occurrence
+ * @param emptyFrom Unix seconds; no event that occurred at or after this is stored yet
  */
 export function storedIds(emptyFrom: number) {
   let completeFrom = emptyFrom
   let size = 0
   const buckets = new Map<number, Set<number>>()
-  /** Half of the buckets, so that sorting them is seldom. */
+  /** Forgets the earlier half of the buckets, so that they need not be sorted often. */
   const forgetOldest = () => {
     const oldest = [...buckets.keys()].sort((a, b) => a - b).slice(0, Math.ceil(buckets.size / 2))
     for (const nth of oldest) {
@@ -31,7 +32,7 @@ export function storedIds(emptyFrom: number) {
     }
   }
   return {
-    /** Unix seconds: an event that occurred before is never called new, and need not be given. */
+    /** Unix seconds. An event that occurred before this is never called new, so it need not be added. */
     get completeFrom() {
       return completeFrom
     },

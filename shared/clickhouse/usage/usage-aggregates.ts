@@ -30,7 +30,7 @@ const COLUMNS: Record<Measure, string> = {
 const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
   ['source', ...measures.map((measure) => COLUMNS[measure])].join(', ')
 
-/** For a namespace and a range of time; see rangeParams. */
+/** The condition for a namespace and a range of time; see rangeParams. */
 export const IN_RANGE = `
   namespace_id = {namespaceId:String}
   AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstBucket:UInt32}, 'UTC')
@@ -40,13 +40,13 @@ export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
-// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it.
-// These are the engine's defaults. They are written out because a profile without them would count events that were
-// corrected.
+// Why the settings: the skip index finds rows with a token, and could hide a newer row of the same event that lacks it.
+// In exact mode, ClickHouse looks for newer rows. Both settings are ClickHouse's defaults. They are written out because
+// a profile that changes them would make corrected events count as they were before.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
-// Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as
-// text without zero bytes at the end. It then misses a token that ends with a zero byte: one in 256. Only for such
-// tokens is the column read, which is slower for a value that many events have.
+// Why this setting: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not
+// indexed yet as text without zero bytes at the end. It then misses a token that ends with a zero byte: one in 256.
+// Therefore the column is read for such tokens, which is slower if many events have the value.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `
@@ -109,8 +109,8 @@ export type UsageReader = ReturnType<typeof usageAggregateRepository>
  * The conditions of a selection: constant texts, whose values are parameters.
  *
  * Why PREWHERE, which FINAL does not choose by itself: these columns are in the sorting key, so all rows of an event
- * match or none does. The other columns are read and merged only for rows that match. Not with the index of
- * properties: when the index is read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
+ * match or none does. The other columns are read and merged only for rows that match. A condition on a property uses
+ * WHERE: when the index is read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
  */
 function conditionsOf({ accountId, source, property }: UsageSelection): string {
   const ofKey = [

@@ -28,11 +28,10 @@ interface Query {
 }
 
 /**
- * Usage exactly as the events give it, but read through rollups wherever they are complete. Sums of accounts are
- * short reads; all other reads may take long.
+ * The same usage that the events give, but read through rollups wherever these are complete. Sums of accounts are short
+ * reads; all other reads may take long.
  *
- * @param latestSums caches sums of accounts until usage is written; undefined where processes other than this one may
- *   write
+ * @param latestSums caches sums of accounts; undefined where other processes may write usage
  */
 export function usageThroughRollups(
   client: ClickHouse,
