@@ -20,7 +20,7 @@ const READABLE = 'SELECT 1 FROM usage_events LIMIT 0'
 
 /** These tables are computed from the events and can be computed again; marks say what they lack. */
 const OF_ROLLUPS = /^usage_(by_(slot|day|month)|dirty_slots)/
-/** Kept for a day, only to find accounts sooner; a sweep finds them too. */
+/** Rows of this table are kept for a day, only to find accounts sooner. A sweep finds the accounts too. */
 const NOT_MISSED = /^corrected_usage$/
 
 const NAMED_MAX = 3
@@ -40,10 +40,10 @@ export const listLostDataParts = async (client: ClickHouse): Promise<BrokenDataP
 
 /**
  * Checks that the tables are whole, as far as ClickHouse knows. ClickHouse puts no part aside by itself
- * (max_suspicious_broken_parts). A part that was put aside was put there on purpose, or because of a setting.
+ * (max_suspicious_broken_parts). If a part was put aside, somebody did it on purpose, or changed that setting.
  *
- * @param log given by the process that keeps rollups: it gives up rollups that lack a part and computes them again.
- *   Without it, lost parts of rollups are an error, too
+ * @param log given by a process that keeps rollups: rollups that lack a part are given up, and that process computes
+ *   them again. Without a log, lost parts of rollups are an error, too
  * @throws StartupError in one line, with what to do
  */
 export async function requireWholeTables(client: ClickHouse, log: Logger | undefined): Promise<void> {
@@ -62,7 +62,8 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
   const now = await epochs.now()
   for (const { epoch, state } of await epochs.list())
     if (epoch > 0 && state !== 'given up') await epochs.giveUp(epoch, now)
-  // Only now: while the broken parts are there, rollups must not be used.
+  // Only now, after the rollups are given up: as long as the broken parts exist, no process starts with rollups that
+  // lack them.
   for (const { table, name } of ofRollups) await dropDataPart(client, table, name)
   log.warn(
     { parts: ofRollups.map(({ table, name }) => `${table} ${name}`) },

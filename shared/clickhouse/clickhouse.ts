@@ -14,7 +14,7 @@ import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
 
 /** The client of ClickHouse, whether it is a server or the engine in this process. */
 export interface ClickHouse extends ClickHouseClient {
-  /** `mine` is what this client's queries wait for; `long` is for reads that may take long. */
+  /** `mine` has the turns that queries of this client wait for. `long` has those for reads that may take long. */
   turns: { mine: QueryTurns; long: QueryTurns }
 }
 
@@ -72,7 +72,7 @@ const SETTINGS: ClickHouseSettings = {
 }
 
 /**
- * Opens a ClickHouse server, or the engine on a folder of Tally's.
+ * Opens a ClickHouse server, or the embedded engine with its data folder.
  *
  * @throws StartupError in one line when the engine does not open
  */
@@ -140,7 +140,7 @@ export const withMembers = (client: ClickHouse, members: Partial<ClickHouse>): C
  * Makes a database if it is missing. It checks first, so that the database can be made beforehand for a user without
  * the right to make one.
  *
- * @param client connected to no database: a server refuses every query in a database that is missing
+ * @param client connected without a database: a server refuses every query of a connection whose database is missing
  */
 async function makeDatabaseWith(client: ClickHouse, database: string): Promise<void> {
   const name = quoteIdentifier(database)
@@ -153,7 +153,7 @@ async function makeDatabaseWith(client: ClickHouse, database: string): Promise<v
 }
 
 /**
- * Runs a query in its turn and returns its rows. Values come as text, except numbers of up to 32 bits.
+ * Runs a query in its turn and returns its rows. Values are text, except numbers of up to 32 bits.
  *
  * @param settings added to those of the client
  * @throws DomainError overloaded when no turn comes in time
@@ -190,8 +190,8 @@ async function inTurn<T>(
 }
 
 /**
- * Runs a query in its turn and gives its rows one after the other. For answers so large that parsing them at once
- * would block the event loop. A server holds back its answer until it is complete, see queryBytes.
+ * Runs a query in its turn and yields its rows in batches. It is for answers so large that parsing them at once would
+ * block the event loop. A server holds back its answer until it is complete, see queryBytes.
  */
 export async function* streamRows<Row>(
   client: ClickHouse,
@@ -216,8 +216,8 @@ export async function* streamRows<Row>(
 /**
  * Runs a query that names a binary format, and returns the bytes.
  *
- * Why wait_end_of_query: otherwise a server that fails half-way has already begun to answer, and a truncated answer
- * in bytes looks like a complete one.
+ * Why wait_end_of_query: otherwise a server that fails half-way has already begun to answer, and a truncated answer in
+ * a binary format looks like a complete one.
  */
 export function queryBytes(
   client: ClickHouse,

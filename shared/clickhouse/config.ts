@@ -81,7 +81,7 @@ const readQueryTimeoutS = (read: EnvReader): number =>
     max: 3_600,
   })
 
-/** Otherwise @clickhouse/client would take the path for the database, instead of the one that our statements name. */
+/** Otherwise @clickhouse/client would use the path as the database, instead of CLICKHOUSE_DATABASE. */
 function refusePath(read: EnvReader, url: string | undefined): void {
   if (url !== undefined && url !== '' && new URL(url).pathname !== '/')
     read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')

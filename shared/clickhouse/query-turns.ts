@@ -2,7 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import type { FairSemaphore, PermitRequest } from '../batching/fair-semaphore.ts'
 import { requestSemaphore } from '../batching/request-semaphore.ts'
 
-/** What a query waits for before it takes a connection, and which queries it lets go first once it has one. */
+/** The turns that queries wait for before they take a connection, and the priority with which they run. */
 export interface QueryTurns {
   /** @returns a function that gives the connection back */
   acquire(request: PermitRequest): Promise<() => void>
@@ -12,7 +12,7 @@ export interface QueryTurns {
   queued(): number
 }
 
-/** So many connections are kept free of reads that may take long: for balances, and for what corrections look up. */
+/** The number of connections that long reads leave free, for balances and for the look-ups of corrections. */
 const FOR_SHORT_READS = 2
 /** The longest time that a query pauses between two blocks while queries with a smaller number run. */
 const REST_MS = 50
@@ -27,15 +27,15 @@ export const settingsOfPriority = (priority: 1 | 2 | 3): ClickHouseSettings => (
   low_priority_query_wait_time_ms: String(REST_MS),
 })
 
-/** As long as a request may take. */
+/** The longest wait for a turn: as long as a request may take. */
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
 /** The limit for one company. */
 const WAITING_MAX_OF_ONE = 1_000
 
 /**
- * Turns at the connections to a ClickHouse, shared by company. One company never has all of them while there are more
- * than two. Reads that may take long never use those that are kept for short reads.
+ * Turns for the connections to a ClickHouse, which companies share. If there are more than two connections, one company
+ * never has all of them. Reads that may take long never use the connections that are kept for short reads.
  */
 export function queryTurns(connections: number): Record<'short' | 'long', QueryTurns> {
   const waiting = { waitMs: WAIT_MS, waitingMax: WAITING_MAX, waitingMaxOfOne: WAITING_MAX_OF_ONE }

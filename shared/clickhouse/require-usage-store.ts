@@ -4,14 +4,15 @@ import type { Queryable } from '../postgres/core/pool.ts'
 import { usageStoreRepository } from '../postgres/usage-store.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 
-// The first one; a migration that was interrupted may have made several.
+// The first id counts. If a migration was interrupted, there may be several.
 const IDS = 'SELECT toString(id) AS id FROM usage_store ORDER BY id'
 
 /**
  * Checks that this is the ClickHouse that usage is loaded into.
  *
- * @param enters whether this one is registered when none is yet
- * @throws StartupError in one line when it is another one, when none is known yet, or when a server is out of reach
+ * @param enters whether this ClickHouse is registered if none is registered yet
+ * @throws StartupError in one line when another ClickHouse is registered, when none is, or when a server is out of
+ *   reach
  */
 export async function requireUsageStore(
   client: ClickHouse,
@@ -22,7 +23,7 @@ export async function requireUsageStore(
   const ids = rows.map(({ id }) => id)
   const [first] = ids
   if (first === undefined)
-    throw new StartupError('ClickHouse has lost which one it is: its table usage_store is empty')
+    throw new StartupError('this ClickHouse cannot be identified: its table usage_store is empty')
   const registered = await reach('PostgreSQL (DATABASE_URL)', async () => {
     const stores = usageStoreRepository(db)
     if (enters) await stores.enter(first)

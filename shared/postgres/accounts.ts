@@ -159,7 +159,8 @@ async function sortNamesOf(
 }
 
 /**
- * The customer name that an account is sorted by first. Without effect for an unknown customer: the row is refused.
+ * The customer name that an account is sorted by first. For an unknown customer any name will do, because the row is
+ * refused.
  */
 async function customerSortName(
   db: Queryable,

@@ -22,7 +22,7 @@ interface CompanyRow {
 
 const INSERT = 'INSERT INTO companies (company_id, name, mode) VALUES ($1, $2, $3)'
 const INSERT_NAMESPACE = 'INSERT INTO namespaces (namespace_id, company_id) VALUES ($1, $2)'
-// Only for a test company, whatever the caller: a live company never loses its rows.
+// The statement itself is limited to test companies: a live company must never lose its rows.
 const RETIRE = `
   UPDATE namespaces n SET retired_at = clock_timestamp(), empty_again_at = clock_timestamp()
   FROM companies c
@@ -53,7 +53,7 @@ export const companyRepository = (db: Queryable) => ({
   /**
    * Within a transaction: gives a test company a new, empty namespace. The old one is emptied later.
    *
-   * @returns when
+   * @returns when the old namespace was retired
    */
   async replaceNamespace(companyId: string, namespaceId: string): Promise<Date> {
     const { rows } = await db.query<{ retired_at: Date }>(RETIRE, [companyId])

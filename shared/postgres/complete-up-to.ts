@@ -3,13 +3,13 @@ import type { PoolClient } from './core/pool.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 
 /**
- * Gateways stamp events by their own clocks, but the database stamps when corrections were sent: the two may differ
- * by this much.
+ * The time of an event is by the gateway's clock, and the time at which a correction was sent is by the database's
+ * clock. The two clocks may differ by this much.
  */
 const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
-// No parameters, so that the statement's time is before its snapshot: a transaction that it does not see begins after
-// that time.
+// This statement has no parameters, so that its time is before its snapshot: a transaction that the snapshot does not
+// contain begins after that time.
 const LOWEST_UNDER_WAY = `
   SELECT (extract(epoch FROM least(statement_timestamp(), (
     SELECT min(xact_start) FROM pg_stat_activity
@@ -28,7 +28,8 @@ const LOWEST_UNLOADED = `
  * @param loadedUpTo at some moment in the past, all events accepted before this time were loaded; see listedUpToOf
  */
 export async function completeUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
-  // In this order: a correction moves from its transaction to the unsent ones, then to the log, and is then loaded.
+  // In this order: a correction moves from its transaction to the unsent corrections, then to the log, and is then
+  // loaded.
   const underWay = await lowest(db, LOWEST_UNDER_WAY)
   const sentFrom = (loadedUpTo - SENT_MARGIN_MICROS) / MICROS_PER_SECOND
   const unloaded = await lowest(db, LOWEST_UNLOADED, [namespaceId, sentFrom])

@@ -3,7 +3,7 @@ import type { ContractTimes, CreditLine } from '../domain/billing/contract.ts'
 import type { Cadence } from '../domain/billing/periods.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** A credit line with grants due; times in whole Unix seconds. */
+/** A credit line that has to give grants now. Times are whole Unix seconds. */
 export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source' | 'expires'> {
   id: string
   contractId: string
@@ -14,7 +14,7 @@ export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source'
   nextCreditAt: number
 }
 
-/** The key that makes sure that a grant is given once, and the grant. */
+/** A grant, and its key (a line and a period), which makes sure that the grant is given only once. */
 export interface NewContractCredit {
   lineId: string
   /** In Unix seconds: the start of the whole period. */
@@ -45,7 +45,8 @@ const LOCK = `
   WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at
   ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
   FOR NO KEY UPDATE OF c SKIP LOCKED`
-// Line by line: without statistics of a table that has just grown, all lines of the namespace would be read.
+// Why line by line: if PostgreSQL has no statistics yet of a table that has just grown, it would read all lines of the
+// namespace.
 const READ = `
   SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
     coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
@@ -61,7 +62,8 @@ const CLAIM = `
   FROM unnest($2::text[], $3::float8[], $4::text[]) AS n (contract_line_id, period_start_at, grant_id)
   ON CONFLICT (namespace_id, contract_line_id, period_start_at) DO NOTHING
   RETURNING grant_id`
-// Also line by line; found by the place where they are stored, as their contracts are locked.
+// Also line by line. Lines are found by their place in the table, which stays the same because their contracts are
+// locked.
 const MOVE_ON = `
   UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
   FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at),
@@ -70,15 +72,15 @@ const MOVE_ON = `
   WHERE l.namespace_id = $1 AND l.ctid = place.ctid`
 
 /**
- * The grants that credit lines of contracts give, and each line's record of how far they are given. Both are written
- * in the transaction that makes the grants.
+ * Records which grants the credit lines of contracts have given, and when each line gives its next grant. Both are
+ * written in the transaction that makes the grants.
  */
 export const contractCreditRepository = (db: Queryable) => ({
   /**
-   * Lines that are due to give credit now, the longest due first, without those of locked contracts. The contracts
-   * stay locked until the transaction ends: neither they nor their lines end during that time. The list may include
-   * lines that changed just before they were locked, because another process gave their credit or a change ended
-   * them. They are returned as they are now.
+   * Lines that have to give credit now, the most overdue first, without lines of contracts that are locked. Their
+   * contracts are locked until the transaction ends, so neither contracts nor lines can be ended during that time. The
+   * list may include lines for which another process gave the credit, or which a change ended, just before the lock was
+   * taken. All lines are returned as they are now.
    *
    * @param now in Unix seconds of the namespace
    */
@@ -106,7 +108,7 @@ export const contractCreditRepository = (db: Queryable) => ({
     return new Set(rows.map((row) => row.grant_id))
   },
 
-  /** Records when lines give credit again, in Unix seconds. The caller has locked their contracts. */
+  /** Records when lines give credit again, in Unix seconds. The caller must have locked their contracts. */
   async moveOn(namespaceId: string, nextByLine: ReadonlyMap<string, number>): Promise<void> {
     await db.query(MOVE_ON, [namespaceId, [...nextByLine.keys()], [...nextByLine.values()]])
   },

@@ -38,8 +38,8 @@ const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description,
   CASE WHEN rate_card_id IS NOT NULL THEN (
     SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
     WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
-// Created a microsecond apart, so that the lines of one request are listed in the order in which they were given. And
-// later than all lines of the contract, even when a clock was set back.
+// Lines are created a microsecond apart, so that the lines of one request are listed in the order in which they were
+// given. They are also later than all other lines of the contract, even when a clock was set back.
 const INSERT = `
   INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
     rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,
@@ -87,7 +87,7 @@ export const contractLineRepository = (db: Queryable) => ({
   /**
    * Inserts any number of lines, in two statements at most.
    *
-   * @throws DatabaseError of the exclusion contract_lines_one_card when the account follows a card at that time
+   * @throws DatabaseError of the exclusion contract_lines_one_card when the account would follow two cards at a time
    */
   async insert(
     namespaceId: string,
@@ -115,7 +115,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return lines
   },
 
-  /** The first accounts, by id, that follow a card at some second of a range. */
+  /** The accounts that follow a card at any second of a range: the first `atMost` of them by id. */
   async listFollowers(namespaceId: string, { startAt, endAt }: TimeRange, atMost: number): Promise<string[]> {
     const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS, [
       namespaceId,
@@ -126,7 +126,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return rows.map((row) => row.account_id)
   },
 
-  /** The accounts that follow a card in another currency at a second. */
+  /** The accounts that, at the second `at`, follow a card in a currency other than `currency`. */
   async listFollowersInOthers(namespaceId: string, at: number, currency: string): Promise<Set<string>> {
     const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS_IN_OTHERS, [
       namespaceId,
@@ -136,7 +136,9 @@ export const contractLineRepository = (db: Queryable) => ({
     return new Set(rows.map((row) => row.account_id))
   },
 
-  /** By account: the line by which it follows a card at a second. An account that follows none is absent. */
+  /**
+   * For each account, the line by which it follows a card at the second `at`. Accounts that follow no card are absent.
+   */
   async listFollowed(
     namespaceId: string,
     accountIds: readonly string[],
@@ -256,6 +258,7 @@ const overrideFromRow = (row: OverrideRow): PriceOverride => ({
 })
 
 /**
- * A numeric column as decimal text in its one answered form. The checks of the table guarantee which columns are set.
+ * A numeric column as decimal text, in the form in which answers have it. Checks of the table guarantee that it is set
+ * here.
  */
 const decimalOf = (numeric: string | null): string => formatAmount(amountFromDatabase(numeric ?? '0'))

@@ -62,7 +62,7 @@ const INSERT = `
   RETURNING ${COLUMNS}`
 const FIND = `SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1 AND contract_id = $2`
 const FIND_ACCOUNT = 'SELECT account_id FROM contracts WHERE namespace_id = $1 AND contract_id = $2'
-// Not FOR UPDATE: rows that only refer to the account, such as grants, need not wait.
+// Why not FOR UPDATE: inserts of rows that only refer to the account, such as grants, need not wait.
 const LOCK_ACCOUNT = `
   SELECT archived_at FROM accounts WHERE namespace_id = $1 AND account_id = $2 FOR NO KEY UPDATE`
 // Columns that $3 does not contain stay as they are.
@@ -95,7 +95,7 @@ const LIST_IN_FORCE = `
     AND ($4::uuid IS NULL OR (created_at, contract_id) >
       (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $4))
   ORDER BY created_at, contract_id LIMIT $2`
-// A contract may have followed the card several times.
+// Why DISTINCT: a contract may have followed the card several times.
 const LIST_OF_CARD = `
   SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
   FROM (
@@ -114,8 +114,8 @@ const NEWEST_CREDITS = `
     LATERAL (SELECT c.period_start_at FROM contract_credits AS c
       WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
-// By the time of the grant, because credit of the account is known by that time; the line's record of it is a moment
-// older.
+// What was known is decided by the time of the grant, as for the credit of the account (LIST_CREDIT in grants.ts). The
+// row in contract_credits is a moment older.
 const NEWEST_CREDITS_KNOWN = `
   SELECT n.contract_line_id, newest.period_start_at
   FROM unnest($2::text[]) AS n (contract_line_id),
@@ -125,9 +125,9 @@ const NEWEST_CREDITS_KNOWN = `
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 
 /**
- * Contracts and their lines. Every transaction that changes one locks in this order, so that no two deadlock. First
- * the account, to separate transactions that may claim its card at the same time; then the contract; then rate cards,
- * shared, by id; then the list of contracts, for a new one.
+ * Contracts and their lines. Every transaction that changes one locks in this order, so that no two deadlock. First the
+ * account, to separate transactions that may make it follow a card at the same time; then the contract; then rate
+ * cards, with shared locks, in order of their ids; then the list of contracts, if a contract is added.
  */
 export const contractRepository = (db: Queryable) => ({
   /**
@@ -157,10 +157,10 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * The caller has locked the account, and the cards that lines follow. Contracts of a namespace are created one
+   * The caller must have locked the account, and the cards that lines follow. Contracts of a namespace are created one
    * after the other, so that a reader can follow the list without missing one.
    *
-   * @throws DomainError conflict when another contract has the external id, or the account follows a card at that
+   * @throws DomainError conflict when another contract has the external id, or the account would follow two cards at a
    *   time
    */
   async insert(
@@ -201,7 +201,7 @@ export const contractRepository = (db: Queryable) => ({
   findRecord: (namespaceId: string, contractId: string) => findOne(db, FIND, [namespaceId, contractId]),
 
   /**
-   * Changes the given fields. The caller has locked the contract.
+   * Changes the given fields. The caller must have locked the contract.
    *
    * @throws DomainError unprocessable when another contract has the external id; conflict when the account already
    *   follows a card at a time when this contract would now be in force
@@ -228,7 +228,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Replaces the cancellation, or removes it. The caller has locked the contract.
+   * Replaces the cancellation, or removes it. The caller must have locked the contract.
    *
    * @param cancelAt in Unix seconds; null when there is no cancellation
    * @throws DomainError conflict when the account already follows a card at a time when this contract would now be in
@@ -251,11 +251,11 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Ends lines and adds others. The caller has locked the contract, and the cards that new lines follow.
+   * Ends lines and adds others. The caller must have locked the contract, and the cards that new lines follow.
    *
-   * @param end ids of its lines
+   * @param end ids of the lines of the contract that end
    * @param effectiveAt when they end, in Unix seconds
-   * @throws DomainError conflict when the account follows a card at that time
+   * @throws DomainError conflict when the account would follow two cards at a time
    */
   async changeLines(
     namespaceId: string,
@@ -295,7 +295,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Contracts in force at a second, in Unix seconds, in order of creation, without lines.
+   * Contracts in force at the Unix second `at`, in order of creation, without lines.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
@@ -317,7 +317,7 @@ export const contractRepository = (db: Queryable) => ({
     withLines(db, namespaceId, contracts),
 
   /**
-   * The newest stored grant of each of these lines: a line gives its grants in order.
+   * For each of these lines, the start of the period of its newest stored grant. A line gives its grants in order.
    *
    * @param knownAt in Unix seconds of real time: only grants stored before it; undefined: all that are stored now
    */
@@ -358,7 +358,7 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(contractFromRow)[0]
 }
 
-/** @param field the request's field that claims the account's card; undefined where no field does */
+/** @param field the field of the request that makes the account follow a card; undefined if no field does */
 function explain(err: unknown, taken: ErrorCode, field?: string): unknown {
   if (isExclusionViolation(err, 'contract_lines_one_card'))
     return new DomainError(

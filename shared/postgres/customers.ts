@@ -60,7 +60,7 @@ export const customerRepository = (db: Queryable) => ({
     return changed
   },
 
-  /** @param externalId lists only the customer with this one */
+  /** @param externalId lists only the customer with this external id; undefined: all */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, CUSTOMERS, namespaceId, { external_id: externalId }, page),
 })

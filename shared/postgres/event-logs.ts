@@ -4,7 +4,7 @@ import type { Queryable } from './core/pool.ts'
 /** The event log that every process must use. */
 export interface LogInForce {
   id: string
-  /** The time from which it is in use; 0 when there was none before it. */
+  /** The time from which this log is in use; 0 when it is the first one. */
   since: Micros
 }
 

@@ -12,7 +12,7 @@ import { isMetric } from '../domain/usage-source.ts'
 import { type Micros, MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** Identifies an event among those of all namespaces. */
+/** Identifies an event among the events of all namespaces. */
 export type EventKey = Pick<UsageEvent, 'namespaceId' | 'id'>
 
 /** The key by which the audit lists corrections. */
@@ -86,7 +86,7 @@ const LIST_FIRST_OF_ALL = `
 /** Sorts after every other namespace. */
 const LAST_NAMESPACE = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Revisions of the events of one namespace; a transaction with that namespace set is needed. */
+/** Revisions of the events of one namespace, in a transaction of that namespace; see inNamespace. */
 export const eventRevisionRepository = (db: Queryable) => ({
   /** The newest revision of each of these events; those that were never corrected are absent. */
   async listNewest(namespaceId: string, ids: readonly string[]): Promise<Map<string, EventRevision>> {
@@ -109,7 +109,10 @@ export const eventRevisionRepository = (db: Queryable) => ({
     return Math.max(0, ...rows.map(({ now }) => Number(now)))
   },
 
-  /** What each of these events was before a time: its last revision made before it. Events without one are absent. */
+  /**
+   * What each of these events was before a time: its last correction before that time, or its report if there is none.
+   * Events that were never corrected are absent.
+   */
   async listBefore(
     namespaceId: string,
     ids: readonly string[],
@@ -134,9 +137,9 @@ export const eventRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * Records that the event log has them.
+   * Records that the event log has these revisions.
    *
-   * @param at not before their time in the log: the database's clock may be behind
+   * @param at their time in the log, or later; the database's clock may be behind that time
    */
   async markSent(namespaceId: string, revisions: readonly EventRevision[], at: Micros): Promise<void> {
     await db.query(MARK_SENT, [
@@ -153,7 +156,7 @@ export const everyRevisionRepository = (db: Queryable) => ({
   /**
    * Corrections that are not known to be in the event log, the oldest first.
    *
-   * @param olderThanMs younger corrections are probably being sent
+   * @param olderThanMs younger corrections are left out, because they are probably being sent
    */
   async listUnsent(
     olderThanMs: number,
@@ -200,7 +203,7 @@ export const everyRevisionRepository = (db: Queryable) => ({
   /** The newest revision of each of these events. */
   listNewest: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_NEWEST_OF_ALL, keys),
 
-  /** Revision 0, the report, of those of these events that were corrected. */
+  /** Revision 0 (the report) of each of these events. Events that were never corrected are absent. */
   listFirst: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_FIRST_OF_ALL, keys),
 })
 

@@ -2,14 +2,14 @@ import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**
- * How far this database's clock may be set back without an event being missed. Time servers correct by less than
- * that, and a standby that takes over may differ by it.
+ * How far this database's clock may be set back without an event being missed. Time servers correct a clock by less
+ * than this. The clock of a standby that takes over may differ by this much.
  */
 export const CLOCK_STEP_MICROS = 1_000_000
 
 /**
- * How far the clock of a gateway may differ from the database's: otherwise what it accepts would be in the past, or
- * in the future.
+ * How far the clock of a gateway may differ from the database's. If it differed by more, the gateway would accept
+ * events with times in the past, or in the future.
  */
 export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
@@ -25,7 +25,7 @@ const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"
 const INSERT = `
   INSERT INTO gateways (gateway_id, lowest_accepted_at, reached_at, renewed_at, counts_until)
   SELECT $1, at, at, clock_timestamp(), ${UNTIL} FROM (SELECT greatest(${NOW}, reached_acceptance()) AS at) AS began`
-// Where the clock was clearly set back, a crashed gateway may have gone on without this database for a while.
+// If the clock was clearly set back, a crashed gateway may have accepted events for a while without this database.
 const BEGIN = `
   UPDATE gateways g SET lowest_accepted_at = began.since, reached_at = began.since, renewed_at = clock_timestamp(),
     counts_until = ${UNTIL}
@@ -33,7 +33,7 @@ const BEGIN = `
     SELECT now, CASE WHEN now < reached - ${TAIL_MICROS} THEN reached + $3 ELSE greatest(now, reached) END AS since
     FROM (SELECT ${NOW} AS now, reached_acceptance() AS reached) AS looked) AS began
   WHERE g.gateway_id = $1 RETURNING began.since, began.now`
-// A row that no longer counts is not brought back: readers may have passed it.
+// A row that no longer counts is not renewed: readers may have read past its time.
 const RENEW = `
   UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), reached_at = greatest(reached_at, $4),
     renewed_at = clock_timestamp(), counts_until = ${UNTIL}
@@ -48,7 +48,7 @@ const FORGET = (which: string) => `
   WITH gone AS (DELETE FROM gateways WHERE ${which} RETURNING reached_at + ${TAIL_MICROS} AS reached_at) ${KEEP_REACHED}`
 const FORGET_CRASHED = FORGET("counts_until < clock_timestamp() - interval '1 hour'")
 const FORGET_ALL = FORGET('true')
-// As if it had been renewed just now: nobody knows how long ago it was.
+// A row whose renewal is in the future is treated as renewed just now: nobody knows how long ago it really was.
 const BRING_BACK = `
   UPDATE gateways SET renewed_at = clock_timestamp(), counts_until = clock_timestamp() + (counts_until - renewed_at)
   WHERE renewed_at > clock_timestamp() + ${CLOCK_STEP_MICROS / 1_000} * interval '1 millisecond'`
@@ -70,13 +70,13 @@ export const gatewayRepository = (db: Queryable) => ({
   },
 
   /**
-   * Registers a gateway. Two statements: the watermark is read once the row is visible, so that a reader who did not
-   * see the row cannot have passed it.
+   * Registers a gateway. It takes two statements: the watermark is read after the row became visible. So a reader that
+   * did not see the row cannot have read past the watermark.
    *
    * @param countsForMs how long the row counts unless it is renewed
-   * @param untoldMaxMs how long a gateway goes on when it cannot reach this database
-   * @returns the time before which the gateway must accept nothing: now by the database's clock, or how far
-   *   acceptances have come when that is later; and now
+   * @param untoldMaxMs how long a gateway accepts events when it cannot reach this database
+   * @returns `since`: the time before which the gateway must accept nothing. It is `now`, or the time that acceptances
+   *   have reached if it is later. `now`: the time of the database's clock
    */
   async register(
     gatewayId: string,
@@ -97,8 +97,8 @@ export const gatewayRepository = (db: Queryable) => ({
   },
 
   /**
-   * @returns now by the database's clock, and how far acceptances of all gateways have come; undefined when the row
-   *   no longer counts
+   * @returns the time of the database's clock, and the time that acceptances of all gateways have reached; undefined
+   *   when the row no longer counts
    */
   async renew(
     gatewayId: string,
@@ -110,7 +110,7 @@ export const gatewayRepository = (db: Queryable) => ({
     return rows[0] === undefined ? undefined : lookFromRow(rows[0])
   },
 
-  /** @param reached all events that it has accepted were accepted before this */
+  /** @param reached all events of the gateway were accepted before this */
   async remove(gatewayId: string, reached: Micros): Promise<void> {
     await db.query(REMOVE, [gatewayId, reached])
   },
@@ -121,15 +121,15 @@ export const gatewayRepository = (db: Queryable) => ({
   },
 
   /**
-   * After this database's clock was set back: otherwise rows that were renewed before would count until that time is
-   * reached again.
+   * Called after this database's clock was set back. Otherwise rows that were renewed before would count until the
+   * clock has reached their old times again.
    */
   async bringBack(): Promise<void> {
     await db.query(BRING_BACK)
   },
 
   /**
-   * How many gateways renew their rows, how many stopped doing so, and for how many seconds the rows of those still
+   * How many gateways renew their rows, how many stopped doing so, and for how many more seconds the rows of the latter
    * count.
    */
   async count(): Promise<{ renewed: number; silent: number; silentForS: number }> {
@@ -142,7 +142,7 @@ export const gatewayRepository = (db: Queryable) => ({
     }
   },
 
-  /** How far acceptances have come, and the current time of the database's clock. */
+  /** The time that acceptances have reached, and the current time of the database's clock. */
   async look(): Promise<{ now: Micros; reached: Micros }> {
     const { rows } = await db.query<LookRow>(LOOK)
     if (rows[0] === undefined) throw new Error('the database returned no time')

@@ -54,7 +54,7 @@ interface CreditRow extends Pick<
 export interface CreditKey {
   accountId: string
   currency: string
-  /** In Unix seconds; leaves out grants that begin then or later, or that expired before. */
+  /** Unix seconds. Grants that begin at this second or later are left out, and grants that expired before it. */
   before: number
 }
 
@@ -65,7 +65,7 @@ const INSERT = `
     effective_at, expires_at, accepted_at, created_at, updated_at)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
   RETURNING ${COLUMNS}`
-// Created a microsecond apart, so that they are listed in the order in which they were given.
+// The grants are created a microsecond apart, so that they are listed in the order in which they were given.
 const INSERT_ALL = `
   INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, description, contract_v1_id,
     effective_at, expires_at, accepted_at, created_at, updated_at)
@@ -95,8 +95,9 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// As known before a time: grants given since are left out, and grants ended since are still open. $5 null: as it is
-// now. Key by key: without statistics of a table that has just grown, all grants of the namespace would be read.
+// Credit as it was known before the time $5: grants that were given later are left out, and grants that were voided or
+// archived later count as neither. If $5 is null: credit as it is now. Why key by key: if PostgreSQL has no statistics
+// yet of a table that has just grown, it would read all grants of the namespace.
 const LIST_CREDIT = `
   SELECT g.grant_id, g.amount, g.effective_at, g.expires_at,
     CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at,
@@ -107,7 +108,7 @@ const LIST_CREDIT = `
       AND ($5::float8 IS NULL OR created_at < to_timestamp($5))
     OFFSET 0) AS g`
 
-/** The account whose grants are added up, and the time they must be in force at. */
+/** The account whose grants are added up, and the time at which they must be in force. */
 export interface GrantsKey extends AccountKey {
   at: Date
 }
@@ -120,7 +121,10 @@ export interface GrantSum {
   total: Amount
 }
 
-/** The grants of one source for each key; of any namespaces in one round trip, outside of a transaction. */
+/**
+ * The sum of the grants of one source for each key, in one round trip and outside of a transaction. The keys may be of
+ * several namespaces.
+ */
 export async function sumGrants(
   db: Queryable,
   keys: readonly (GrantsKey & { source: UsageSource })[],
@@ -143,8 +147,9 @@ export async function sumGrants(
 }
 
 /**
- * For each key the sums by every source the account was ever granted, including sources without a grant in force;
- * undefined where there is no such account. Of any namespaces in one round trip, in a transaction or outside of one.
+ * For each key, the sums by source, including sources of which the account has no grant in force any more; undefined if
+ * there is no such account. It takes one round trip, in a transaction or outside of one. The keys may be of several
+ * namespaces.
  */
 export async function sumGrantsBySource(
   db: Queryable,
@@ -248,11 +253,11 @@ export const grantRepository = (db: Queryable) => ({
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * The credit of accounts, each in a currency, that has begun and not expired at a time. Voided and archived grants
-   * are included, with the time.
+   * For each key, the grants that have begun before its time and have not expired before it. Voided and archived grants
+   * are included, with the time at which they were voided or archived.
    *
-   * @param knownAt in Unix seconds of real time, the clock of grants' times: only what was given, voided or archived
-   *   before it counts; undefined: as it is now
+   * @param knownAt Unix seconds of real time, by which grants are given, voided and archived: only what was given,
+   *   voided or archived before it counts; undefined: as it is now
    * @returns for each key its grants, in any order
    */
   async listCredit(

@@ -144,7 +144,7 @@ function clickHouseError(err: unknown): Error {
   return parsed
 }
 
-/** Chunk by chunk, as from a server: the reader of a long answer can yield between two chunks. */
+/** A stream of chunks, as from a server, so that the reader of a long answer can yield between two chunks. */
 const readableOf = (bytes: Uint8Array): Readable =>
   Readable.from(chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), { objectMode: false })
 

@@ -19,7 +19,7 @@ export interface ChdbSessionOptions {
   engineArgs: readonly string[]
   /** Runs once, when the connection opens. */
   setup: string
-  /** Runs before each query: settings that no query may be without. */
+  /** Runs before each query, for settings that every query must have. */
   prelude?: string
 }
 
@@ -71,7 +71,7 @@ export class ChdbSession {
     requireParameters(text, params)
     return this.guarded(() => {
       const set = assign([...this.settingStatements(settings), ...parameterStatements(params)])
-      // Why no abort signal: it would only reject here, while the query goes on and keeps its connection.
+      // Why no abort signal: it would only reject the promise, while the query goes on and keeps its connection.
       return this.session.queryAsync(`${this.prelude}${set}${text}`, format === undefined ? {} : { format })
     })
   }
@@ -106,7 +106,7 @@ export class ChdbSession {
     }
   }
 
-  /** Why SET and not SELECT: the time limit of the failed query, which may still apply, does not affect it. */
+  /** Why SET and not SELECT: the time limit of the failed query, which may still apply, does not affect SET. */
   private async rinse(): Promise<void> {
     await this.session.queryAsync('SET max_execution_time = 0')
     this.mustRinse = false
@@ -139,13 +139,14 @@ function parameterStatements(params: Readonly<Record<string, string>>): string[]
   })
 }
 
-/** A parameter. Quoted text and comments come first, because a brace in them is not a parameter. */
+/** Matches a parameter. Quoted text and comments are matched first, because a brace in them is not a parameter. */
 const PARAMETER = /(['"`])(?:\\[^]|(?!\1)[^\\])*(?:\1|\\?$)|--[^\n]*|\/\*[^]*?(?:\*\/|$)|\{\s*(\w+)\s*:/g
 
 /**
- * Why: chDB cannot unset a parameter, so a parameter that was forgotten would have its value from an earlier query.
+ * Requires a value for each parameter of a query. chDB cannot unset parameters: one without a value would have the
+ * value from an earlier query.
  *
- * @throws Error as the engine would
+ * @throws Error like that of the engine
  */
 function requireParameters(text: string, params: Readonly<Record<string, string>>): void {
   for (const [, , name] of text.matchAll(PARAMETER))

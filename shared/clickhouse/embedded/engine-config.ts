@@ -12,14 +12,14 @@ const FILE = 'engine.xml'
 
 /**
  * Writes the configuration that the embedded engine starts with. Its one user has all rights through roles, so that a
- * connection can give up all but those of analysts. Without this file the engine would take a config.xml from the
- * working directory or the home directory.
+ * connection can give up all rights but those of analysts. Without this file the engine would take a config.xml from
+ * the working directory or the home directory.
  *
- * Why the time zone of the whole process is set: the engine takes its zone from the process when it starts, not from
- * a file as a server does. Otherwise it would use the machine's zone, and days and times that analysts write without
- * a zone would be wrong. Tally itself uses local time nowhere.
+ * Why the time zone of the whole process is set: the engine takes its zone from the process when it starts, not from a
+ * file as a server does. Otherwise it would use the machine's zone, and days and times that analysts write without a
+ * zone would be wrong. Tally itself uses local time nowhere.
  *
- * @param folder the engine's data folder; made, readable by this user alone, if it is missing
+ * @param folder the engine's data folder; made if it is missing, and then readable by this user alone
  * @param analyticsDatabases the databases whose views analysts may read
  * @returns arguments for the first connection; later ones use the engine as it was started
  */
@@ -39,10 +39,10 @@ export async function writeEngineConfig(
 /**
  * Why a user without a password: the user exists only inside this process, and no network reaches the engine.
  *
- * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with
- * the full id of its account. Merges use this profile, too.
+ * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with the
+ * full id of its account. Merges use this profile, too.
  *
- * Why some of the disk is kept free: inserts, merges and rollups stop before PostgreSQL has no room left for its WAL.
+ * Why some of the disk is kept free: inserts, merges and rollups stop while PostgreSQL still has room for its WAL.
  */
 const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse>
   <storage_configuration><disks><default>

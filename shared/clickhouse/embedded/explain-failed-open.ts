@@ -8,7 +8,7 @@ const OPEN_MS = 60_000
 const OUTPUT_MAX = 1_000_000
 const NAMED_MAX = 3
 
-/** Opens the engine once more; by the end it has written its reason. */
+/** Opens the engine once more and ends the process. By that time the engine has written its reason. */
 const SCRIPT = `
   const { Session } = require(process.argv[1])
   try { new Session(process.argv[2], { connectionArgs: process.argv.slice(3) }) } catch {}
@@ -22,8 +22,8 @@ interface UnreadableDataPart {
 }
 
 /**
- * Finds out why the engine did not open. The engine writes the reason to standard error only, and names the broken
- * part only in its log. So it is opened once more in another process, and that process's log is read. This changes
+ * Finds out why the engine did not open. The engine writes the reason to standard error only, and names the broken part
+ * only in its log. So the engine is opened once more in another process, and that process's log is read. This changes
  * nothing: a broken part stays where it is.
  *
  * @param folder the engine's data folder

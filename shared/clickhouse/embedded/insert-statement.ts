@@ -1,6 +1,6 @@
 import type { RawInsertFormat } from 'chdb'
 
-/** The parts of an INSERT whose rows are sent beside it, as chDB needs them. */
+/** The parts of an INSERT whose rows are sent separately, in the form that chDB needs. */
 export interface InsertStatement {
   table: string
   columns?: string[]
@@ -11,7 +11,7 @@ const PATTERN = /^\s*INSERT INTO ((?:\w+\.)?\w+)(?:\s*\(([\w,\s]+)\))?\s+FORMAT 
 
 const FORMATS: readonly RawInsertFormat[] = ['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'TabSeparated']
 
-/** @returns undefined when it is another statement, or has another shape */
+/** @returns undefined for any other statement, and for an INSERT in another form */
 export function findInsertStatement(query: string): InsertStatement | undefined {
   const [, table, columns, name] = PATTERN.exec(query) ?? []
   const format = FORMATS.find((one) => one === name)

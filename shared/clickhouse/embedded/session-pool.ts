@@ -8,7 +8,7 @@ export interface SessionPoolOptions extends ChdbSessionOptions {
   connections: number
 }
 
-/** As long as a request may take. */
+/** The longest wait for a connection: as long as a request may take. */
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
 

@@ -1,7 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client'
 
 /**
- * ClickHouse's codes for faults of the data, where sending it again would not help. Every other error counts as
+ * ClickHouse's codes for errors in the data: the same data would be refused again. Every other error counts as
  * temporary, 252 (too many parts) included: taking a temporary error for bad data would send good usage to the dead
  * letters.
  *

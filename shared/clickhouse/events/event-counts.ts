@@ -5,17 +5,17 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 /** The number of events of a namespace in a month. */
 export interface EventCount {
   namespaceId: string
-  /** Events accepted before the first time given. */
+  /** Events accepted before the time that was given as `again`. */
   again: number
-  /** Events accepted before the second time given. */
+  /** Events accepted before the time that was given as `now`. */
   now: number
 }
 
 const MONTHS = `
   SELECT DISTINCT toUInt32(partition) AS month FROM system.parts
   WHERE active AND database = currentDatabase() AND table = 'usage_events' ORDER BY month`
-// One thread, because reports and requests go first. Rows of one event are of one month, so partitions are read
-// separately.
+// One thread, because reports and requests are more urgent. All rows of an event are of one month, so each partition
+// can be read by itself.
 const COUNT = `
   SELECT namespace_id,
     toString(countIf(toUnixTimestamp64Micro(accepted_at) < {again:Int64})) AS again,
@@ -56,7 +56,7 @@ export const eventCountRepository = (client: ClickHouse) => {
       }))
     },
 
-    /** Ends a count that is running. */
+    /** Cancels the counts of this process that are running. */
     async cancel(): Promise<void> {
       await client.command({ query: KILL, query_params: { comment } })
     },

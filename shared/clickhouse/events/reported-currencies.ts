@@ -17,7 +17,7 @@ const LIST = `
 
 /** Which currencies were ever reported: a few rows, kept up to date by every insert of usage. */
 export const reportedCurrencyRepository = (client: ClickHouse) => ({
-  /** In order of their codes. */
+  /** Lists currencies in the order of their codes. */
   async list(namespaceId: string): Promise<ReportedCurrency[]> {
     const rows = await queryRows<{ currency: string; first: number; last: number }>(client, LIST, {
       namespaceId,

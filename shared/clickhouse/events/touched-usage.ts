@@ -9,8 +9,8 @@ export interface TouchedUsage {
 }
 
 /**
- * An account and a source with a correction. `storedAt` is when it was stored, as text that only distinguishes
- * entries.
+ * An account and a source whose usage was corrected. `storedAt` is when the correction was stored, as text that serves
+ * only to distinguish entries.
  */
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
@@ -44,7 +44,10 @@ const CORRECTED = `
   WHERE stored_at >= now64(6, 'UTC') - toIntervalSecond({withinS:UInt32}) AND startsWith(source, 'metric_')
   LIMIT {limit:UInt32}`
 
-/** The id of a namespace takes 39 bytes in a parameter, and a server accepts 128 KiB. */
+/**
+ * The most namespaces that a query names, as each takes 39 bytes of a parameter and a server accepts 128 KiB. A query
+ * for more reads all.
+ */
 const NAMESPACES_NAMED_MAX = 1_000
 
 /** Finds accounts and metrics whose usage changed recently, in all namespaces. */

@@ -26,10 +26,10 @@ const COUNT_BY_SECOND = `
   GROUP BY second`
 const AS_BYTES = 'FORMAT RowBinary'
 
-/** Byte offsets of a row's fields: id, version, accepted_at, whether it is a report that counts, digest. */
+/** Byte offsets of a row's fields: id, version, accepted_at, whether the event counts as it was reported, digest. */
 export const DIGEST_ROW = { id: 0, version: 16, acceptedAt: 24, isReport: 32, digest: 33, bytes: 49 } as const
 
-/** Seconds of occurrence whose events are read; where there are too many rows, only one split of them at a time. */
+/** The seconds whose events are read. If these have too many rows, the events are read in several splits. */
 export interface SecondsSplit {
   seconds: readonly number[]
   split: number
@@ -42,7 +42,7 @@ export interface SecondsSplit {
  * moves little data.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({
-  /** The number of rows in each of these seconds; an event has several while they are not merged. */
+  /** The number of rows in each of these seconds; an event may have several until they are merged. */
   async countBySecond(namespaceId: string, seconds: readonly number[]): Promise<Map<number, number>> {
     const counts = new Map<number, number>()
     for (let start = 0; start < seconds.length; start += IDS_AT_ONCE) {

@@ -12,7 +12,7 @@ export interface AcceptanceKey {
 /** An entry of the list. */
 export type AcceptedEntry = AcceptanceKey & { namespaceId: string }
 
-/** An entry whose id is kept as the 16 bytes it is stored as, because there are very many. */
+/** An entry with its id as the 16 bytes that are stored, because there are very many entries. */
 export type BinaryEntry = Omit<AcceptedEntry, 'id'> & { id: Buffer }
 
 export const entryFromBinary = ({ id, ...rest }: BinaryEntry): AcceptedEntry => ({
@@ -65,8 +65,9 @@ const ENTRIES_ACCEPTED = `
   LIMIT {limit:UInt32}
   FORMAT RowBinary`
 
-// Ids of one key have the same end. Why in splits: grouping keeps every id in memory, and one split takes as little
-// memory however many there are. Why a number of 64 bits: it takes less memory than text.
+// Ids that were made from the same idempotency key have the same end. Why in splits: grouping keeps every id in memory,
+// so it takes the memory of one split, however many ids there are. Why the end is a number of 64 bits: it takes less
+// memory than text.
 const COUNT_ACCEPTED = `
   SELECT toString(count()) AS count FROM usage_events_by_acceptance
   WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
@@ -139,7 +140,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
     },
 
     /**
-     * For the audit: entries of the list, of all namespaces, of whole seconds.
+     * For the audit: one page of the entries of all namespaces in a range of whole seconds.
      *
      * @param after the last entry of the page before, or undefined for the first page
      */
@@ -156,8 +157,8 @@ export const usageEventListRepository = (client: ClickHouse) => {
     },
 
     /**
-     * For the audit: events that were accepted in a range of seconds and whose ids have the same end. An idempotency
-     * key that was reported for several times has such events.
+     * For the audit: events that were accepted in a range of seconds and whose ids have the same end. Events with the
+     * same idempotency key and different times of occurrence have such ids.
      */
     async listAlike(
       range: { from: number; to: number },
@@ -195,7 +196,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
   }
 }
 
-/** Rows of the list, in order; several for one event while they are not merged. */
+/** Rows of the list, in order; an event may have several until they are merged. */
 async function listKeys(
   client: ClickHouse,
   namespaceId: string,

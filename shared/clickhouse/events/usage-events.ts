@@ -6,8 +6,8 @@ import { parseMicros } from '../../time/micros-text.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /**
- * Work that an insert leaves to merges: collapsing the rows of an event (every reader uses FINAL anyway), and
- * building the index of properties (until a part is merged, all its rows are read). See
+ * Settings of an insert that leave work to merges: collapsing the rows of an event (every reader uses FINAL anyway),
+ * and building the index of properties (until a part is merged, all its rows are read). See
  * docs/decisions/0015-inserts-leave-work-to-merges.md.
  */
 const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
@@ -75,7 +75,7 @@ export const usageEventRepository = (client: ClickHouse) => ({
    * The events with these ids as they count now; ids that are not stored are absent.
    *
    * @param accountIds the accounts of the events, when they are known: without them whole key buckets are read, which
-   *   is slow when one holds many events
+   *   is slow when a bucket has many events
    */
   async listByIds(
     namespaceId: string,
@@ -85,7 +85,9 @@ export const usageEventRepository = (client: ClickHouse) => ({
     return new Map((await this.listRows(namespaceId, ids, accountIds)).map((event) => [event.id, event]))
   },
 
-  /** Every row that counts for these ids: one each, unless something other than a loader wrote into the table. */
+  /**
+   * Every row that counts for these ids: one for each id, unless something other than a loader wrote into the table.
+   */
   async listRows(
     namespaceId: string,
     ids: readonly string[],

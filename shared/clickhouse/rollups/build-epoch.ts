@@ -65,7 +65,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const slotS = listed[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
   // Late usage is first looked up by key bucket, which is five minutes, so each slot must lie in one bucket.
-  if (300 % slotS !== 0) throw new Error(`slots of ${slotS} s are no part of five minutes`)
+  if (300 % slotS !== 0) throw new Error(`five minutes are no multiple of a slot of ${slotS} s`)
   const epoch = Math.max(...listed.map((one) => one.epoch)) + 1
   const closing = now - graceS
   const through = closing - (closing % slotS)

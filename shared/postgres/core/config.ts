@@ -1,6 +1,6 @@
 import type { EnvReader } from '../../config/env-reader.ts'
 
-/** The embedded server accepts 100; some are used by others than requests. */
+/** The embedded server accepts 100 connections, some of which are not for requests. */
 const EMBEDDED_CONNECTIONS_MAX = 50
 
 const SCHEMES = ['postgres:', 'postgresql:']

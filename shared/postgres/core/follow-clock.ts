@@ -21,9 +21,9 @@ const LOOK_EVERY_MS = 1_000
 const DIFFERENCE_MAX_MS = 2_000
 
 /**
- * Follows the database's clock until it is closed: decisions about money use one clock on every machine. While the
- * machine's clock agrees with it, the machine's is used, because it is more precise than an answer from the database.
- * When it differs, or was set since, the database's time is continued by a clock that is never set.
+ * Follows the database's clock until it is closed, because decisions about money use one clock on every machine. As
+ * long as the machine's clock agrees with the database's, the machine's clock is used: it is more precise than an
+ * answer from the database. If it differs, or was set, the last answer is continued by a clock that is never set.
  *
  * @throws when the database does not answer the first time
  */

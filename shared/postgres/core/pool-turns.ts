@@ -7,19 +7,19 @@ export interface PoolTurns {
   /** By namespace. */
   connections: FairSemaphore
   /**
-   * By namespace and name: nearly all requests that would wait for a lock while holding a connection wait here
-   * instead.
+   * Turns for locks, by namespace and lock. Nearly all requests that would wait for a lock while holding a connection
+   * wait here instead.
    */
   locks: FairSemaphore
 }
 
 /**
- * For one lock: one request holds it, and the others begin or end. With one at a time a company's throughput falls,
- * see docs/decisions/0033-companies-take-turns.md.
+ * The most requests at once that take the same lock: one holds it, and the others are beginning or ending. With only
+ * one at a time, a company's throughput falls, see docs/decisions/0033-companies-take-turns.md.
  */
 const LOCK_AT_ONCE = 4
 const WAITING_MAX = 10_000
-/** The limit for one namespace, and for one name. */
+/** The limit for one namespace, or for one lock. */
 const WAITING_MAX_OF_ONE = 1_000
 
 const turnsOfPools = new WeakMap<Pool, PoolTurns>()

@@ -43,8 +43,8 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,
   })
-  // Each client too: the pool listens only to idle ones, and an error without a listener ends the process. The user
-  // of the connection gets an error from the next statement.
+  // Each client has a listener, because the pool listens only to idle ones and an error without a listener ends the
+  // process. The user of the connection gets an error from the next statement.
   pool.on('connect', (client) => {
     client.on('error', (err) => {
       options.log.warn({ err }, 'lost a connection to PostgreSQL')

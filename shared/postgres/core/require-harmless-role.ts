@@ -47,6 +47,6 @@ export async function requireHarmless(db: Queryable): Promise<void> {
             : undefined
   if (fault !== undefined)
     throw new StartupError(
-      `the role of DATABASE_URL ${fault}: give the services one that does not, and keep this one for DATABASE_OWNER_URL`,
+      `the role of DATABASE_URL ${fault}: give the services another role, and keep this one for DATABASE_OWNER_URL`,
     )
 }

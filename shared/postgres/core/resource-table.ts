@@ -92,7 +92,7 @@ type RowLock = '' | 'FOR SHARE' | 'FOR UPDATE'
  *
  * @param resource the initial fields
  * @param others columns that belong to no field
- * @throws DomainError conflict when another one has the external id
+ * @throws DomainError conflict when another resource has the external id
  */
 export async function insertRow<T extends Identified>(
   db: Queryable,
@@ -120,7 +120,7 @@ export async function insertRow<T extends Identified>(
  * follow a list in order of creation without missing one.
  *
  * @param others columns that belong to no field
- * @throws DomainError conflict when another one has the external id
+ * @throws DomainError conflict when another resource has the external id
  */
 export async function insertInOrder<T extends Identified>(
   db: Queryable,
@@ -138,7 +138,7 @@ export async function insertInOrder<T extends Identified>(
  *
  * @param others columns that belong to no field
  * @returns the resource, undefined when there is none
- * @throws DomainError unprocessable when another one has the external id
+ * @throws DomainError unprocessable when another resource has the external id
  */
 export async function updateRow<T extends Identified>(
   db: Queryable,
@@ -220,7 +220,7 @@ export async function listRows<T extends Identified>(
   return pageOf(rows, limit)
 }
 
-/** @param code the error's code when another one has the external id */
+/** @param code the error's code when another resource has the external id */
 export const explainTaken = (
   err: unknown,
   { name, noun }: Pick<ResourceTable<unknown>, 'name' | 'noun'>,

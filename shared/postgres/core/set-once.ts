@@ -2,7 +2,7 @@
  * Assignments that set a time column once: archiving and voiding again keep the first time, and do not change
  * updated_at.
  *
- * @param column a time that is null until then
+ * @param column a time that is null until it is set
  */
 export const setOnce = (column: 'archived_at' | 'voided_at'): string => `
   ${column} = coalesce(${column}, clock_timestamp()),

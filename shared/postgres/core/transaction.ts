@@ -17,12 +17,13 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
  *
  * On a pool of requests, companies take turns.
  *
- * @param work must be safe to repeat outside of the database: if PostgreSQL ends the transaction because of a
- *   deadlock (two accounts that swap their external ids), nothing was written, and the work runs once more
+ * @param work its effects outside of the database must be safe to repeat: if PostgreSQL ends the transaction because of
+ *   a deadlock (such as between two accounts that swap their external ids), nothing was written, and the work runs
+ *   again, at most ATTEMPTS_MAX times
  * @param lock names what the work locks first in the namespace. Only a few transactions with the same name take a
  *   connection at a time, as the others would wait for that lock while holding one
- * @throws DomainError overloaded when no turn comes in time, or another process does not give up a lock; nothing was
- *   done then
+ * @throws DomainError overloaded when it waits too long for a turn, or for a lock that another transaction holds.
+ *   Nothing was written then
  */
 export const inNamespace = <T>(
   pool: Pool,
@@ -69,8 +70,8 @@ async function runInNamespace<T>(
 }
 
 /**
- * Reads rows of every namespace in one transaction, where a table allows that for maintenance: for work that sends on
- * or checks what all companies have. Nothing that answers a caller may use it.
+ * Reads rows of every namespace in one transaction, from tables that allow it for maintenance: for work that sends on
+ * or checks rows of all companies. Code that answers a caller must not use it.
  */
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
   run(pool, read, { begin: "BEGIN; SET LOCAL tally.every_namespace = 'on'" })

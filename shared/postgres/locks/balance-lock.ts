@@ -7,10 +7,10 @@ const HOLD_ALL =
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
- * Takes a shared lock of a balance until the transaction ends, so that no refill of it is computed during that time.
- * A refill sees every grant, voiding and archiving with a time before its own, and those with a later time have seen
- * the refill. Other transactions that change grants of the same account and source need not wait. It is taken before
- * a creation lock; otherwise two transactions could deadlock.
+ * Takes a shared lock of a balance until the transaction ends, so that no refill of it is computed during that time. So
+ * a refill sees every grant, voiding and archiving with an earlier time than its own, and every one with a later time
+ * has seen the refill. Other transactions that change grants of the same account and source need not wait. This lock
+ * must be taken before a creation lock; otherwise two transactions could deadlock.
  */
 export const shareBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
@@ -25,7 +25,7 @@ export const shareBalances = (
 
 /**
  * Takes exclusive locks of balances, for refills of metrics: no other transaction holds them at the same time. The
- * caller has locked their configurations.
+ * caller must have locked the refill configurations.
  */
 export const lockBalances = (
   db: Queryable,

@@ -1,7 +1,7 @@
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Pool } from '../core/pool.ts'
 
-/** Computes all rollups again. */
+/** The name of the work that computes all rollups again. */
 export const REBUILD = 'rebuild'
 
 const TAKE = "SELECT pg_try_advisory_lock(hashtext('tally.command'), hashtext($1)) AS taken"
