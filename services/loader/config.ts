@@ -38,15 +38,18 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
       min: 1_000_000,
       max: 256_000_000,
     }),
-    /** From this long before the end of its slot, usage is stored like late usage, because an insert takes a while. */
+    /**
+     * Usage that is stored less than this long before its slot ends is treated like late usage, as an insert takes a
+     * while.
+     */
     lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
       min: 0,
       max: 3_600,
     }),
     /**
-     * How long after its first row a batch is stored, once the previous batch is. A shorter time makes more data parts;
-     * a longer one costs freshness.
+     * A batch is stored when its first row is this old and the previous batch is stored. A shorter time makes more data
+     * parts; a longer one costs freshness.
      */
     flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,

@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { type Block, readRecord, type RejectedLogLine } from './read-record.ts'
 
-/** A batch is stored when it holds at least this many rows. It may be some more, as records are not split. */
+/** A batch is stored when it reaches one of these limits. It may have some more rows, as records are not split. */
 export interface BatchLimits {
   batchRowsMax: number
   /** A batch is stored when it holds at least this many bytes. */
@@ -29,16 +29,16 @@ export interface Batch {
 
 /** How long one read of the log waits for records when no batch is being stored. */
 const IDLE_WAIT_MS = 200
-/** How long it waits while a batch is stored: shorter, so that the next batch follows soon. */
+/** How long one read waits while a batch is stored: shorter, so that the next batch follows soon. */
 const BUSY_WAIT_MS = 50
 const BACK_OFF_MS = 500
 
 /**
  * Makes batches of the records that the log returns.
  *
- * @param isStoring whether a batch is being stored. The next one grows until then, because a large batch costs less per
- *   row
- * @returns a function that gives the next batch; an empty one when it was stopped or the log cannot be read now
+ * @param isStoring whether a batch is being stored. The next batch grows until that one is stored, because a large
+ *   batch costs less per row
+ * @returns a function that gives the next batch; an empty batch when it was stopped or the log cannot be read now
  */
 export function batchGatherer(
   consumer: Pick<LogConsumer, 'poll'>,

@@ -41,8 +41,9 @@ const BACK_OFF_MS = 500
 const NO_ROOM_MS = 500
 
 /**
- * Moves usage from the event log into ClickHouse until it is closed. The offset is committed last: a crash in between
- * replays the batch, and the table collapses the rows of one event. The other order would lose the rows.
+ * Moves usage from the event log into ClickHouse until it is closed. The offset is committed last: after a crash in
+ * between, the batch is stored again, and the table collapses the rows of an event. In the other order the rows would
+ * be lost.
  *
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
@@ -86,7 +87,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      // The previous batch was given up. Committing this one would skip it.
+      // The previous batch was given up. Committing the present one would skip it.
       if (!(await stored)) break
       isStoring = true
       stored = store(batch, target).finally(() => {

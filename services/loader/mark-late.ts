@@ -12,7 +12,7 @@ import type { StoreBlocksDeps } from './store-blocks.ts'
 export interface MarkLateDeps {
   epochs: Pick<ReturnType<typeof rollupEpochRepository>, 'readClock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
-  /** Stores lines, all of them or none; when it fails they may be stored all the same. */
+  /** Stores lines, all of them or none; when it fails they may still be stored. */
   insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
   /** Runs each write, when readers in this process use the cache. */
@@ -20,9 +20,10 @@ export interface MarkLateDeps {
 }
 
 /**
- * How finely late usage of a batch is marked. By slot and account, with up to MARKS_MAX marks, or one for every
- * ROWS_A_MARK rows up to SLOTS_OF_ACCOUNTS_MAX if that is more; else by slot for all accounts, with up to MARKS_MAX;
- * else by day. Not many thousands: readers then go by whole days.
+ * How finely late usage of a batch is marked. It is marked by slot and account if that takes few marks: at most
+ * MARKS_MAX, or one for every ROWS_A_MARK rows if that is more, but never more than SLOTS_OF_ACCOUNTS_MAX. Otherwise it
+ * is marked by slot for all accounts, if that takes at most MARKS_MAX marks. Otherwise it is marked by day. With many
+ * thousands of marks, readers would treat whole days as marked.
  */
 const MARKS_MAX = 1_000
 const ROWS_A_MARK = 50
@@ -32,14 +33,15 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
  * Stores lines. Usage whose slot has ended, or is about to end, is marked for the rollup service and for readers.
  *
  * A mark is placed (pending) before the lines are stored. It is turned ready afterwards, and only then worked off. So a
- * reader that sees the lines also sees the mark, or rollups that hold them. The exception are slots that are closed
- * during the insert: they are marked right after it. If an insert fails, its mark stays and is worked off later. That
- * harms nothing, and the lines may have been stored after all.
+ * reader that sees the lines also sees the mark, or rollups that contain the lines. The exception are slots that are
+ * closed during the insert: they are marked right after the insert. If an insert fails, its mark stays and is worked
+ * off later. That harms nothing, and the lines may have been stored after all.
  *
- * Once the lines are stored, the clock of closing is read again. A rollup service moves that clock before it reads a
- * slot's events. So either the move is seen here, and the slot is marked, or that service reads these lines.
+ * Once the lines are stored, the time up to which slots are being closed is read again. A rollup service moves that
+ * time before it reads a slot's events. So either the move is seen here, and the slot is marked, or that service reads
+ * these lines.
  *
- * @param marginS before its end from which on a slot is marked, so that an insert has time to end
+ * @param marginS seconds; a slot is marked from this long before its end, so that an insert has time to end
  */
 export function markLate(
   { epochs, dirty, insertLines, reached, latestSums }: MarkLateDeps,
@@ -47,7 +49,7 @@ export function markLate(
 ): StoreBlocksDeps['storeLines'] {
   const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
     const { now, slotS, closing } = await epochs.readClock()
-    // A slot is late once it has ended by the clock, or once its closing has begun: the clock may be set back.
+    // A slot is late once it has ended by the clock, or once its closing has begun: the clock may have been set back.
     const isLateAt = (at: number, begun: number) => {
       const end = Math.max(at - slotS + 1, begun)
       return ({ occurredAt }: LogLineSubject) => occurredAt - (occurredAt % slotS) < end
@@ -70,11 +72,12 @@ export function markLate(
     reached('loader-readied')
   }
   if (latestSums === undefined) return store
-  // Until the marks stand: if the slot was closed while the lines were stored, sums lack them until then.
+  // The write includes the marks: if a slot was closed while its lines were stored, sums lack these lines until they
+  // are marked.
   return (lines, subjects) => latestSums.whileStoring(lines, subjects, () => store(lines, subjects))
 }
 
-/** What is marked of late usage: as fine as it can be without becoming too much. */
+/** The marks of late usage, as fine as possible without too many of them. */
 async function slotMarks(
   late: readonly LogLineSubject[],
   slotS: number,
@@ -88,7 +91,7 @@ async function slotMarks(
     kind: 'slot',
   })
   const ofAll = (one: LogLineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
-  // A day that goes on is marked slot by slot: its rollup is yet to come.
+  // A day that has not ended is marked slot by slot, because it has no rollup yet.
   const ofDay = (one: LogLineSubject): DirtySlot => {
     const day = dayOf(one.occurredAt)
     return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
@@ -101,7 +104,7 @@ async function slotMarks(
   )
 }
 
-/** @returns undefined as soon as there are more */
+/** @returns undefined when there are more than `most` */
 async function distinctUpTo(
   most: number,
   late: readonly LogLineSubject[],
@@ -118,7 +121,7 @@ async function distinctUpTo(
   return [...marks.values()]
 }
 
-/** Those of which something holds, and the others. */
+/** The subjects for which a condition is true, and the others. */
 async function partition(
   all: readonly LogLineSubject[],
   holds: (one: LogLineSubject) => boolean,

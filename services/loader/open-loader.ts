@@ -25,7 +25,7 @@ export interface LoaderParts {
   eventLog: EventLog
   /** Publishes dead letters, when the event log is Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
-  /** Runs each write, when readers in this process use the cache. */
+  /** Runs each write of usage, if readers in this process use cached sums. */
   latestSums?: Pick<LatestSums, 'whileStoring'> | undefined
   metrics: Metrics
   log: Logger

@@ -10,10 +10,10 @@ import { type Block, linesOf } from './read-record.ts'
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none. When it fails they may still be stored. */
   storeLines: (lines: Buffer, subjects: readonly LogLineSubject[]) => Promise<void>
-  /** Keeps one line that ClickHouse does not take. */
+  /** Stores one line that ClickHouse refuses in the dead letters. */
   deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger
-  /** Aborting it ends the wait after a failed attempt; the lines come again after the next start. */
+  /** Aborting it ends the wait after a failed attempt; the lines are read again after the next start. */
   signal: AbortSignal
   reached?: Reached<LoaderPoint>
 }

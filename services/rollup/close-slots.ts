@@ -18,11 +18,12 @@ export interface Closed {
 const SLOTS_AT_ONCE_S = 3_600
 
 /**
- * Computes the slots that ended, in order. When a day ends with them, it computes the day's rollup and total too. Only
- * then may readers use them. Several services may do so at once: each computes the same, or more.
+ * Computes the slots that ended, in order. When a day ends with one of them, it computes the day's rollup and total
+ * too. Readers may use these rollups only after that. Several services may close slots at the same time: each computes
+ * the same, or more.
  *
- * Why closing_through is written before anything is read: a service may recompute a late slot at the same time. It then
- * knows that the day may have been merged without that slot, and merges the day again.
+ * Why closing_through is written before anything is read: a service may recompute a late slot at the same time. Because
+ * of closing_through, that service knows that the day may have been merged without that slot, and merges the day again.
  *
  * @returns undefined when no rollups were built yet
  */

@@ -6,24 +6,25 @@ import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { ROLLUP_POINTS } from './crash-points.ts'
 
-/** One statement reads at most five million events, in seconds. A statement that takes this long hangs. */
+/** A statement reads at most five million events, which takes seconds. So a statement that takes this long hangs. */
 const QUERY_TIMEOUT_S = 600
 
 /**
- * How long after a rebuild the old rollups are dropped. A reader that began before it may read them for two minutes.
+ * How long after a rebuild the old rollups are dropped. A reader that began before the rebuild ended may use them for
+ * two minutes.
  */
 const DROP_AFTER_S = 600
 
 /** Settings of rollups. */
 export function readRollupConfig(read: EnvReader) {
   return {
-    /** Between two looks for ended slots and late usage. */
+    /** The pause between two rounds, which look for ended slots and late usage. */
     pauseMs: read.tuning('ROLLUP_PAUSE_MS', {
       default: 1_000,
       min: 10,
       max: 60_000,
     }),
-    /** How long after its end a slot is computed, from all that is stored by then. What comes later is late. */
+    /** How long after its end a slot is computed. Usage that is stored after that is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,
@@ -55,8 +56,8 @@ export function readRollupConfig(read: EnvReader) {
       max: 100_000_000,
     }),
     /**
-     * Between two counts of all usage. The audit checks what the event log still holds; it holds events for a day
-     * unless EVENT_LOG_RETENTION_HOURS says otherwise.
+     * Counts of all usage, and the time between two of them. The audit checks only events that are still in the event
+     * log, which keeps events for a day unless EVENT_LOG_RETENTION_HOURS says otherwise.
      */
     counting: {
       everyS: read.tuning('ROLLUP_COUNT_EVERY_S', {
@@ -64,7 +65,10 @@ export function readRollupConfig(read: EnvReader) {
         min: 1,
         max: 86_400,
       }),
-      /** How old a counted acceptance is at least: its event is loaded by then, or the next count finds it. */
+      /**
+       * Only events that were accepted at least this long ago are counted. If one is not loaded by then, the next count
+       * finds it.
+       */
       afterS: read.tuning('ROLLUP_COUNT_AFTER_S', {
         default: 3_600,
         min: 0,

@@ -22,7 +22,10 @@ export interface UsageCounterOptions {
   /** How long after the start the first count begins. */
   firstAfterMs: number
   everyS: number
-  /** How old a counted acceptance is at least. Younger usage may not be loaded, but is still in the event log. */
+  /**
+   * Only events that were accepted at least this long ago are counted. Younger events may not be loaded yet, but are
+   * still in the event log.
+   */
   afterS: number
 }
 
@@ -30,7 +33,7 @@ export interface UsageCounterOptions {
 export interface UsageCounter {
   /** Counts the next month if it is due; else does nothing. */
   step(signal: AbortSignal): Promise<void>
-  /** Ends the running statement. */
+  /** Cancels the running statement. */
   cancel(): Promise<void>
 }
 

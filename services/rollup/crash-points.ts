@@ -5,15 +5,15 @@ export const ROLLUP_POINTS = [
   'rollup-closing', // slots are about to be closed
   'rollup-slots', // the slots are stored
   'rollup-slot-totals', // the slots' totals are stored
-  'rollup-days', // the day that ends with them is stored
+  'rollup-days', // the day that ends with these slots is stored
   'rollup-totals', // the day's total is stored
-  'rollup-months', // the month that ends with them is stored; readers do not use any of it yet
-  'rollup-closed', // readers use all of it
+  'rollup-months', // the month that ends with these slots is stored; readers use none of this yet
+  'rollup-closed', // readers use all of this
   'rollup-marks', // marks of late usage are read
   'rollup-late-slots', // the marked slots are recomputed
   'rollup-late-slot-totals', // the totals of those slots are recomputed
   'rollup-late-days', // their days and the days' totals are recomputed
-  'rollup-late-months', // the months of those days are recomputed; the marks stand
+  'rollup-late-months', // the months of those days are recomputed; the marks are not cancelled yet
   'rollup-cancelled', // the marks are cancelled
 ] as const
 

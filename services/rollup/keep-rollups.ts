@@ -33,8 +33,8 @@ export interface RollupKeeper extends Closeable {
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /**
- * Marks placed this long ago are no longer being cancelled by any service. If the changes of one add up to less than
- * zero, it was cancelled twice.
+ * No service is still cancelling marks that were placed this long ago. If the changes of such a mark add up to less
+ * than zero, it was cancelled twice.
  */
 const REPAIRED_AFTER_S = 60
 /** How long late usage is worked off before ended slots are closed again. */
@@ -45,7 +45,7 @@ const CANCEL_EVERY_MS = 250
  * Closes the slots that ended and works off late usage, round after round.
  *
  * Late usage is worked off slowly on purpose. While a slot is marked, readers read it from the events, which costs each
- * of them a little. To recompute it at once for each late batch would read the same rows over and over.
+ * of them a little. Recomputing the slot at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
   const { tables, counter } = deps
@@ -70,7 +70,7 @@ interface RoundDeps extends KeepRollupsDeps {
   signal: AbortSignal
 }
 
-/** Runs rounds until the signal. Of several failures in a row only the first is logged as a warning. */
+/** Runs rounds until the signal is aborted. Of several failures in a row only the first is logged as a warning. */
 async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activity): Promise<void> {
   const { signal, metrics, log } = deps
   const isStopping = (): boolean => signal.aborted
@@ -79,7 +79,7 @@ async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activit
   while (!isStopping()) {
     try {
       const { isBuilt } = await working.attempt(round)
-      // Outside of attempt(): a first build over years of usage takes long without being stuck.
+      // The build runs outside of attempt(), because a first build over years of usage takes long without being stuck.
       if (!isBuilt) await countFailure(metrics, 'build', () => deps.build(signal))
       isFailing = false
     } catch (err) {
@@ -145,7 +145,7 @@ async function closeEnded(deps: RoundDeps, config: RollupConfig, budget: RowBudg
   return true
 }
 
-/** Occasionally drops what nobody reads any more, and repairs marks. */
+/** From time to time, drops rollups that nobody reads any more, and repairs marks. */
 function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): () => Promise<void> {
   let droppedAt = -Infinity
   return async () => {
@@ -178,7 +178,8 @@ function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () 
 }
 
 /**
- * Drops the rollups of epochs that nobody reads or writes any more: abandoned ones, and those before the one in use.
+ * Drops the rollups of epochs that nobody reads or writes any more: epochs that were given up, and epochs before the
+ * one in use.
  */
 async function dropOldEpochs(
   { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,

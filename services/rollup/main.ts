@@ -9,7 +9,7 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
-/** How long it may fail without a break before /readyz says so. */
+/** How long rounds may fail without a break before /readyz says so. */
 const FAILING_MAX_MS = 30_000
 /** One connection for statements, which run one after the other, and one for probes. */
 const CLICKHOUSE_CONNECTIONS = 2

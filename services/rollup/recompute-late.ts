@@ -20,9 +20,9 @@ export const MARKS_AT_ONCE = 500
 /**
  * Works off marks of late usage. It recomputes the marked slots and their totals, then the days and their totals, then
  * the months. It does so in the epoch in use and in one that is being built. Only then it cancels exactly the marks it
- * had read. To repeat any of it changes nothing.
+ * had read. Repeating any of this changes nothing.
  *
- * Slots that nobody has begun to close are left out: the service that closes one reads all its events.
+ * Slots that nobody has begun to close are left out: the service that closes such a slot reads all its events.
  *
  * @param atOnce how many marks at most, the oldest first
  */
@@ -50,7 +50,8 @@ export async function recomputeLate(
     tables.computeMarkedSlotTotals(epoch, range, marks, kinds),
   )
   reached('rollup-late-slot-totals')
-  // The epochs are read again: a day that is being closed may have been merged from its slots before these were stored.
+  // The epochs are read again: a day that is being closed may have been merged from its slots before the slots above
+  // were stored.
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
@@ -64,8 +65,8 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close. The service that closes one reads all its events, so the mark
- * would only have it computed twice.
+ * Cancels marks of slots that nobody has begun to close. The service that closes such a slot reads all its events, so
+ * the mark would only cause the slot to be computed twice.
  *
  * The marks are listed before the epochs are read. In the other order an error is possible: a slot begins to be closed
  * and its events are read; then rows are stored and marked; and then that mark is cancelled.
@@ -91,7 +92,7 @@ const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   )
 }
 
-/** Finds those of the epochs that are still live, with how far the closing of their slots has begun. */
+/** Reads the epochs again: those of `live` that are still live, and how far the closing of their slots has begun. */
 const stillLive = async (
   { epochs }: RollupDeps,
   live: readonly RollupEpoch[],
@@ -142,7 +143,7 @@ async function recomputeDays(
   return rowsRead
 }
 
-/** Recomputes one month after the other: an import marks years of usage, and one statement would take minutes. */
+/** Recomputes one month after the other: an import may mark years of usage, and one statement would take minutes. */
 async function recomputeMonths(
   { tables, signal }: RollupDeps,
   epoch: RollupEpoch,

@@ -35,7 +35,7 @@ export class RowBudget {
     this.rows = Math.max(this.rows - rows, -DEBT_MAX_S * this.perS)
   }
 
-  /** Adds rows to the budget, and raises the limit to as many if that is more. */
+  /** Adds rows to the budget. If they are more than the limit, the limit is this number until rows are added again. */
   earn(rows: number): void {
     if (rows > 0) this.rowsMax = Math.max(this.savedMax, rows)
     this.grow(rows)

@@ -66,7 +66,7 @@ const SETTINGS: ClickHouseSettings = {
   // Values are text on the wire: a bare JSON number would be read as a double.
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_decimals: 1,
-  // A property object is stored as the text it came in.
+  // A property object is stored as the text that was sent.
   input_format_json_read_objects_as_strings: 1,
   ...FINAL_SETTINGS,
 }
@@ -191,7 +191,7 @@ async function inTurn<T>(
 
 /**
  * Runs a query in its turn and yields its rows in batches. It is for answers so large that parsing them at once would
- * block the event loop. A server holds back its answer until it is complete, see queryBytes.
+ * block the event loop. A server begins to answer only when the answer is complete, see queryBytes.
  */
 export async function* streamRows<Row>(
   client: ClickHouse,

@@ -13,7 +13,7 @@ export interface NewApiKey {
   lastCharacters: string
   permissions: readonly Permission[]
   expiresAt: Date | null
-  /** The key that issued it; null: an operator. */
+  /** The key that issued this one; null: an operator issued it. */
   issuedBy: string | null
 }
 
@@ -21,7 +21,7 @@ export interface NewApiKey {
 export interface ApiKey extends Omit<NewApiKey, 'digest'> {
   createdAt: Date
   revokedAt: Date | null
-  /** The key that replaced it, once it was rotated. */
+  /** The key that replaced this one; null unless it was rotated. */
   replacedBy: string | null
   /** Accurate to the minute. */
   lastUsedAt: Date | null
@@ -141,7 +141,7 @@ const LIST_ENDING = `
     AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
     AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
   ORDER BY k.expires_at LIMIT $2`
-// A transaction that changes a key locks its row: its use is then recorded the next time.
+// Locked rows are skipped: a transaction that changes a key locks its row. The use is then recorded the next time.
 const NOTE_USES = `
   WITH used AS (
     SELECT k.key_id, clock_timestamp() - u.age_ms * interval '1 millisecond' AS at
@@ -207,7 +207,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     return new Map(rows.map((row) => [row.key_id, lockedFromRow(row)]))
   },
 
-  /** Records which key replaced a locked key, and sets when that one expires. @returns the key as it is now */
+  /** Records which key replaced a locked key, and sets when the locked key expires. @returns the key as it is now */
   async replace(companyId: string, keyId: string, replacedBy: string, end: KeyEnd): Promise<ApiKey> {
     const [at, afterS] = 'at' in end ? [end.at, null] : [null, end.afterS]
     return (await findOne(db, REPLACE, [companyId, keyId, replacedBy, at, afterS])) as ApiKey

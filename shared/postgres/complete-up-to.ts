@@ -19,8 +19,8 @@ const LOWEST_UNLOADED = `
   WHERE namespace_id = $1 AND revision > 0 AND (sent_at IS NULL OR sent_at >= to_timestamp($2))`
 
 /**
- * The time up to which everything that was accepted, corrected, granted or voided in a namespace can be read. This
- * holds for what this transaction reads from PostgreSQL from now on, and for what any process reads from ClickHouse
+ * The time up to which everything that was accepted, corrected, granted or voided in a namespace can be read. This is
+ * true for what this transaction reads from PostgreSQL from now on, and for what any process reads from ClickHouse
  * afterwards. Nothing that arrives later has an earlier time.
  *
  * @see docs/decisions/0021-what-was-known-is-for-good.md

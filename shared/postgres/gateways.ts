@@ -61,7 +61,7 @@ const COUNT = `
   FROM gateways WHERE counts_until > clock_timestamp()`
 const LOOK = `SELECT ${NOW} AS now, reached_acceptance() AS reached`
 
-/** The lowest acceptances of all gateways, and how far acceptances have come. */
+/** The lowest acceptance of each gateway, and the time that the acceptances of all gateways have reached. */
 export const gatewayRepository = (db: Queryable) => ({
   /** The current time of the database's clock. */
   async readNow(): Promise<Micros> {

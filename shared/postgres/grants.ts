@@ -310,7 +310,7 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(grantFromRow)[0]
 }
 
-/** With the fraction of a voiding's time, which a Date keeps to the millisecond. */
+/** Unix seconds with a fraction, because a Date keeps the time of a voiding to the millisecond. */
 const preciseSeconds = (at: Date): number => at.getTime() / 1_000
 
 const sourceToColumns = (source: UsageSource) =>

@@ -3,13 +3,15 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** How the row of a key is read: see migrations/0022_keys_name_what_they_made.sql. New rows have the last form. */
+/**
+ * How the row of a key is read: see migrations/0022_keys_name_what_they_made.sql. New rows have the form `ofContent`.
+ */
 export const KEY_FORM = { ofBytes: 1, ofContent: 2 } as const
 export type KeyForm = (typeof KEY_FORM)[keyof typeof KEY_FORM]
 
 /** A request that came with an Idempotency-Key. */
 export interface KeyedRequest {
-  /** Method and path, with the ids in it: a key is used once on a route. */
+  /** Method and path, with the ids in the path: a key can be used once on each route. */
   route: string
   key: string
   /** A SHA-256 of the content: the same for any spelling of it. */
@@ -77,11 +79,11 @@ export const idempotencyKeyRepository = (db: Queryable) => {
 
   return {
     /**
-     * Uses a key, within the transaction that makes or changes what it stands for: if that fails, the key stays free.
-     * Another request with the key waits until this transaction ends.
+     * Uses a key, within the transaction that makes or changes the resource: if the transaction fails, the key stays
+     * free. Another request with the key waits until this transaction ends.
      *
-     * @param formerRoute the route under which an earlier version stored the keys of this one
-     * @throws DomainError conflict when it was used before
+     * @param formerRoute the route under which an earlier version stored the keys of this route
+     * @throws DomainError conflict when the key was used before
      */
     async use(namespaceId: string, request: KeyedRequest, formerRoute = request.route): Promise<void> {
       const { route, key, digest } = request
@@ -101,7 +103,7 @@ export const idempotencyKeyRepository = (db: Queryable) => {
      * @param at now
      * @returns the time and the form to work with: new ones, or those of the earlier attempt
      * @throws DomainError conflict when the key was used; unprocessable when the earlier attempt has another content,
-     *   or when that is not known
+     *   or may have
      */
     async begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey> {
       const { route, key, digest } = request
@@ -127,7 +129,7 @@ export const idempotencyKeyRepository = (db: Queryable) => {
 
 const SUBJECT = 'Idempotency-Key:'
 
-/** @param digest of this request, computed like that of the found one */
+/** @param digest the digest of this request, computed in the same way as the digest in the found row */
 function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   const { resource_id: resourceId, event_count: count } = found
   const before = `${SUBJECT} this key was used before`
@@ -142,7 +144,7 @@ function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   return new DomainError('conflict', `${before}, for ${made}${content}`)
 }
 
-/** Different bytes may have the same content. */
+/** Never true for the form `ofBytes`, because different bytes may have the same content. */
 const isKnownToDiffer = (found: FoundRow, digest: Buffer): boolean =>
   found.form === KEY_FORM.ofContent && found.digest?.equals(digest) !== true
 

@@ -13,8 +13,8 @@ interface LookedRow {
   counts_for_ms: number
 }
 
-// No parameters, so that the statement's time is before its snapshot: a gateway that is not in the snapshot begins
-// after that time.
+// This statement has no parameters, so that its time is before its snapshot: a gateway that is not in the snapshot
+// begins after that time.
 const LOOK = `
   SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS now, reached_acceptance() AS reached,
     gateway_id, lowest_accepted_at AS lowest, renewed_at::text, counts_until > statement_timestamp() AS counts,
@@ -22,13 +22,13 @@ const LOOK = `
   FROM (SELECT) AS one LEFT JOIN gateways ON true`
 
 /**
- * Returns a function that reads the time before which no gateway appends any more: the lowest of the rows that count.
- * Without such rows it is now, or how far acceptances have come when that is later; a gateway that begins later
- * begins there.
+ * Returns a function that reads the time before which no gateway appends any event any more: the lowest time in the
+ * rows that count. If no row counts, it is now, or the time that acceptances have reached if that is later. A gateway
+ * that begins later accepts nothing before that time.
  *
- * A row counts by the database's clock, and also while it was seen to be renewed recently, by a clock that is never
- * set. Otherwise no row would count once the database's clock is ahead for a moment, while gateways go on without
- * knowing it.
+ * A row counts by the database's clock. It also counts if this process has seen it renewed recently, by a clock that is
+ * never set. Otherwise no row would count when the database's clock is ahead for a moment, although gateways go on
+ * accepting events.
  */
 export function lowestUnderWayIn(
   db: Queryable,
@@ -44,7 +44,7 @@ export function lowestUnderWayIn(
     for (const { gateway_id: id, lowest: own, renewed_at: renewedAt, counts, counts_for_ms: forMs } of rows) {
       if (id === null) continue
       const before = seen.get(id)
-      // Before it was first seen, only the database's clock can tell.
+      // For a row that is seen for the first time, only the database's clock decides.
       const renewedMs = before === undefined && !counts ? -Infinity : ms
       const since = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
       still.set(id, since)

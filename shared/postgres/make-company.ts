@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from './core/pool.ts'
 import { inNamespace } from './core/transaction.ts'
 
 /**
- * Makes a company with its first namespace, and records in the audit trail that an operator did.
+ * Makes a company with its first namespace, and records in the audit trail that an operator did so.
  *
  * @param andThen further work in the same transaction
  * @returns its id

@@ -5,7 +5,7 @@ export const AHEAD_MAX_S = 3_653 * 86_400
 
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
 const NOW = "SELECT clock_timestamp() + namespace_ahead_ms($1) * interval '1 millisecond' AS now"
-// Whole seconds are set and shown: setting the second that it already shows changes nothing.
+// A clock is set and shown in whole seconds, so setting it to the second that it already shows changes nothing.
 const SET_AHEAD = `
   INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2::bigint, 0))
   ON CONFLICT (namespace_id) DO UPDATE
@@ -35,7 +35,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
   },
 
   /**
-   * Within a transaction in the namespace: sets the clock forward; a clock that is further ahead stays.
+   * Within a transaction in the namespace: sets the clock forward; a clock that is further ahead is not changed.
    *
    * @returns how far it is ahead now
    */

@@ -17,7 +17,7 @@ export interface SeededResources extends SeededCatalogue {
 }
 
 export interface NamespaceSeed {
-  /** The Unix second up to which it has usage. */
+  /** The Unix second up to which the seed made usage. */
   upTo: number
   resources: SeededResources
 }

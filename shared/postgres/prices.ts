@@ -57,7 +57,7 @@ export const priceRepository = (db: Queryable) => ({
   listByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds),
 
-  /** The prices with these ids. Within a transaction: none of them is archived until it ends. */
+  /** The prices with these ids. Within a transaction: no price of these is archived until the transaction ends. */
   shareByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds, 'FOR SHARE'),
 

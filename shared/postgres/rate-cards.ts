@@ -42,13 +42,16 @@ export const rateCardRepository = (db: Queryable) => ({
   /** Within a transaction. @throws DomainError conflict when another card has the external id */
   insert: (namespaceId: string, card: NewRateCard) => insertInOrder(db, RATE_CARDS, namespaceId, card),
 
-  /** Within a transaction: until it ends no other transaction changes the card's rates or begins to follow it. */
+  /**
+   * Within a transaction: until it ends, no other transaction changes the card's rates or makes a contract follow the
+   * card.
+   */
   lock: (namespaceId: string, rateCardId: string) =>
     findRow(db, RATE_CARDS, namespaceId, rateCardId, 'FOR UPDATE'),
 
   /**
-   * The cards with these ids, for a transaction that begins to follow them: none of them changes until it ends. Other
-   * transactions may share them too; unknown ids are absent.
+   * The cards with these ids, for a transaction that makes a contract follow them: no card of these changes until the
+   * transaction ends. Other transactions may share the cards, too. Unknown ids are absent.
    */
   share: (namespaceId: string, rateCardIds: readonly string[]) =>
     listRowsByIds(db, RATE_CARDS, namespaceId, rateCardIds, 'FOR SHARE'),
@@ -69,7 +72,7 @@ export const rateCardRepository = (db: Queryable) => ({
     changes: Changes<Pick<RateCard, 'name' | 'description' | 'externalId'>>,
   ) => updateRow(db, RATE_CARDS, namespaceId, rateCardId, changes),
 
-  /** @param externalId lists only the card with this one */
+  /** @param externalId lists only the card with this external id; undefined: all */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, RATE_CARDS, namespaceId, { external_id: externalId }, page),
 

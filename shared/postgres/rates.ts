@@ -27,7 +27,7 @@ interface RateRow {
   price_ids: string[]
 }
 
-// Why prices come as JSON: a card has up to 2,000 of them. A row for each, which repeats the whole rate, would make
+// Why prices are read as JSON: a card has up to 2,000 of them. A row for each, which repeats the whole rate, would make
 // almost a megabyte.
 const SELECT = `
   SELECT r.rate_id, r.rate_card_id, r.metric_id, r.currency, r.aggregation, r.filters, r.group_by, r.starts_at, r.ends_at,
@@ -123,7 +123,7 @@ export const rateRepository = (db: Queryable) => ({
   /**
    * All rates that a card ever had, in order of creation.
    *
-   * @param at only those in force at this second
+   * @param at lists only rates in force at this second; undefined: all
    * @throws DomainError malformed when startingAfter is no rate of the card
    */
   async list(

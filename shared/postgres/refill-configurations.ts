@@ -87,8 +87,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
    * Within a transaction: configurations of a namespace are created one after the other, so that a reader can follow
    * the list without missing one.
    *
-   * @throws DomainError conflict when the account has one for the metric; unprocessable when the account or the
-   *   metric does not exist, or the target is not above the minimum
+   * @throws DomainError conflict when the account already has a configuration for the metric; unprocessable when the
+   *   account or the metric does not exist, or the target is not above the minimum
    */
   async insert(namespaceId: string, configuration: NewRefillConfiguration): Promise<RefillConfiguration> {
     await lockCreation(db, 'refill_configurations', namespaceId)
@@ -155,8 +155,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Locks the rows of configurations that are to be refilled until the transaction ends. Those that are locked
-   * elsewhere, or that are not to be refilled any more, are absent.
+   * Locks configurations until the transaction ends. Configurations that another transaction has locked, or that are
+   * not to be refilled any more, are absent.
    */
   async lock(
     namespaceId: string,
@@ -176,7 +176,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     }))
   },
 
-  /** Within the transaction that locked it: records that the refill with this number is made. */
+  /** Within the transaction that locked the configuration: records that the refill with this number is made. */
   async countOccurrence(
     namespaceId: string,
     { accountId, metricId }: RefillConfigurationKey,
@@ -188,8 +188,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   /**
    * In order of creation.
    *
-   * @param filter only those of an account or of a metric; undefined fields do not filter
-   * @param after the last one of the page before
+   * @param filter lists only configurations of an account or of a metric; undefined fields do not filter
+   * @param after the last configuration of the page before
    * @throws DomainError malformed when `after` is not in the namespace
    */
   async list(

@@ -12,12 +12,12 @@ export interface RefillRequest {
 
 const CHANNEL = 'tally_refills'
 
-// Sent when the transaction commits, and only where there is something to refill.
+// Requests are sent when the transaction commits, and only for active configurations.
 const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
   WHERE namespace_id = $1 AND is_active`
 const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
-// The namespace without an account.
+// The message is the namespace without an account.
 const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
 /**
@@ -31,14 +31,17 @@ export async function requestRefill(
   await db.query(REQUEST, [namespaceId, accountId, metricId])
 }
 
-/** Asks the refill services to check every balance of a namespace: what is in force has changed for all of them. */
+/**
+ * Asks the refill services to check every balance of a namespace, because the grants in force may have changed for all
+ * of them.
+ */
 export async function requestRefills(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_ALL, [namespaceId])
 }
 
 /**
- * Asks the refill services to give the credit that a namespace's contracts are due, as soon as the transaction is
- * committed.
+ * Asks the refill services to give the credit that contracts of a namespace have to give by now, as soon as the
+ * transaction is committed.
  */
 export async function requestCredits(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_CREDITS, [namespaceId])
@@ -47,7 +50,7 @@ export async function requestCredits(db: Queryable, namespaceId: string): Promis
 export interface RefillRequestListener {
   onRequest: (request: RefillRequest) => void
   onCreditRequest: (namespaceId: string) => void
-  /** Requests may have been missed before now: called when listening begins, and again after each interruption. */
+  /** Called when listening begins, and again after each interruption: earlier requests may have been missed. */
   onGap: () => void
 }
 

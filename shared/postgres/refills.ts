@@ -33,9 +33,9 @@ export interface RefillLimits {
 export interface RefillHistory {
   /** The time from which the last refill is effective, by the namespace's clock; null before the first. */
   effectiveAt: Date | null
-  /** Milliseconds until the shortest time between two refills is over; 0 when it is. */
+  /** Milliseconds until the shortest time between two refills is over; 0 when it is over. */
   waitMs: number
-  /** Whether the most refills within 24 hours were made. */
+  /** Whether the limit of refills within 24 hours is reached. */
   isDayFull: boolean
 }
 
@@ -67,7 +67,7 @@ const HISTORIES = `
 
 /** Automatic refills that were made; their rows never change. */
 export const refillRepository = (db: Queryable) => ({
-  /** Within the transaction that makes its grant. */
+  /** Stores a refill, within the transaction that makes its grant. */
   async insert(namespaceId: string, refill: NewRefill): Promise<void> {
     const { accountId, metricId, occurrence, grantId } = refill
     const { minimumBalance, targetBalance, grantTotal, usageTotal, amount } = refill
@@ -104,7 +104,7 @@ export const refillRepository = (db: Queryable) => ({
   /**
    * The refills of a configuration, in order of creation.
    *
-   * @throws DomainError malformed when startingAfter is no grant of one of them
+   * @throws DomainError malformed when startingAfter is not the grant of one of these refills
    */
   async list(
     namespaceId: string,

@@ -12,7 +12,7 @@ const LIST_DUE = `
 const LIST_RETIRED =
   'SELECT namespace_id FROM namespaces WHERE retired_at IS NOT NULL AND namespace_id = ANY ($1)'
 const REMOVE_ROWS = 'SELECT empty_namespace($1, $2) AS gone'
-// Once nothing can arrive late any more, the namespace is checked after a day, and then each time after twice as
+// Once no data can arrive late any more, the namespace is emptied again after a day, and then each time after twice as
 // long: lines that are put back from the dead letters may arrive at any time.
 const NOTE_EMPTIED = `
   UPDATE namespaces SET emptied_at = clock_timestamp(),
@@ -22,7 +22,7 @@ const NOTE_EMPTIED = `
 
 /** Namespaces that were reset, and the removal of their rows. */
 export const retiredNamespaceRepository = (db: Queryable) => ({
-  /** The namespaces that are due to be emptied, again or for the first time. */
+  /** The namespaces that have to be emptied now, again or for the first time. */
   async listDue(limit: number): Promise<RetiredNamespace[]> {
     const { rows } = await db.query<{ namespace_id: string; retired_at: Date }>(LIST_DUE, [limit])
     return rows.map(({ namespace_id: id, retired_at: retiredAt }) => ({ id, retiredAt }))
@@ -34,16 +34,17 @@ export const retiredNamespaceRepository = (db: Queryable) => ({
     return rows.map(({ namespace_id: id }) => id)
   },
 
-  /** Deletes some of its rows in PostgreSQL. @returns the number of rows deleted; 0 when none were left */
+  /** Deletes some rows of a namespace in PostgreSQL. @returns the number of rows deleted; 0 when none were left */
   async removeRows(namespaceId: string, rowsMax: number): Promise<number> {
     const { rows } = await db.query<{ gone: string }>(REMOVE_ROWS, [namespaceId, rowsMax])
     return Number(rows[0]?.gone ?? 0)
   },
 
   /**
-   * Records that it was emptied.
+   * Records that a namespace was emptied.
    *
-   * @param isSettled whether none of its data can still arrive; otherwise it is emptied again after `againAfterMs`
+   * @param isSettled whether no more data of the namespace can arrive. If false, it is emptied again after
+   *   `againAfterMs`
    */
   async noteEmptied(namespaceId: string, isSettled: boolean, againAfterMs: number): Promise<void> {
     await db.query(NOTE_EMPTIED, [namespaceId, isSettled, againAfterMs])

@@ -22,8 +22,8 @@ interface Lease extends World {
 /**
  * The worlds of test companies, the same for all processes. Callers are cached for seconds, so each request of a test
  * company looks up its company's namespace again. That is one round trip, on connections that no live company uses.
- * Each company has a lock for readers and writers: requests that write hold it shared (enter), a reset or a move of
- * the clock exclusively (move).
+ * Each company has a lock for readers and writers: requests that write hold it shared (enter); a reset or a move of the
+ * clock holds it exclusively (move).
  *
  * @see docs/decisions/0010-worlds-of-test-companies.md
  */
@@ -31,28 +31,31 @@ export interface TestWorlds {
   /** Returns the world for a request that only reads. */
   look(companyId: string): Promise<World>
   /**
-   * Enters the world for a request that writes: it is not moved until the request leaves it.
+   * Enters the world for a request that writes: the world is not moved until the request leaves it.
    *
-   * @param onLost called when that no longer holds, because the connection with the lock was lost
+   * @param onLost called when the world may be moved after all, because the connection with the lock was lost
    */
   enter(companyId: string, onLost: () => void): Promise<Lease>
   /**
    * Moves the world, in one transaction in its namespace. It waits for the requests that have entered, and later
    * requests wait for the move.
    *
-   * @throws DomainError overloaded when a request does not leave; nothing was done then
+   * @throws DomainError overloaded when a request does not leave in time. Nothing was done then
    */
   move<T>(companyId: string, work: (db: PoolClient, world: World) => Promise<T>): Promise<T>
 }
 
 /**
- * Requests that enter within this time share a connection. A later request enters on its own, after a move that
- * waits.
+ * Requests that enter within this time after the first of them share a connection. A later request uses another
+ * connection, and waits behind a move that is waiting.
  */
 const TOGETHER_MS = 100
-/** For requests that write; more wait. */
+/** The connections for all requests of test companies; more requests wait. */
 const CONNECTIONS = 10
-/** At most so many of them hold one company's world, and one more moves it: half are left for other companies. */
+/**
+ * At most this many connections hold one company's world, and one more moves it. Half of the connections are left for
+ * other companies.
+ */
 const GROUPS_OF_COMPANY = 4
 /** How long a move waits for requests that have entered, while others wait for the move. */
 const LEASE_WAIT_MS_MAX = 8_000
@@ -65,7 +68,7 @@ export function openTestWorlds(
   log: Logger,
 ): TestWorlds & { pool: Pool } {
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
-  // Less than a statement's limit: requests that wait for the move wait as long.
+  // This is less than a statement's time limit, because requests that wait for the move wait as long.
   const leaseWaitMs = Math.min(LEASE_WAIT_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
   return { pool, ...testWorlds(pool, leaseWaitMs, requestTimeoutMs) }
 }
@@ -79,9 +82,8 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
  * @param leaseWaitMs how long a move waits for requests that have entered
- * @param leaseMsMax when a lease ends by itself: the request has an answer by then, and a client that does not read
- *   it must not block others
- * @internal
+ * @param leaseMsMax the time after which a lease ends by itself. The request then has an answer, and a client that does
+ *   not read the answer must not block others @internal
  */
 export function testWorlds(
   pool: Pool,
@@ -158,7 +160,7 @@ const isHeld = (cause?: unknown): DomainError =>
 interface LeaseGroup {
   entered: Promise<World>
   holders: Set<{ onLost: () => void }>
-  /** Whether one more may enter; only for a limited time, or a waiting move would never get its turn. */
+  /** Whether one more request may enter: only for a limited time, or a waiting move might never get its turn. */
   isOpen(): boolean
   /** Gives the connection back once the last request has left. */
   end(): void
@@ -201,7 +203,7 @@ function beginGroup(pool: Pool, entering: FairSemaphore, companyId: string): Lea
     holders,
     isOpen: () => performance.now() < openUntil,
     end() {
-      isOver = true // ends a wait for a connection; otherwise the statements are sent in order
+      isOver = true // if no connection is there yet, enter() gives up; otherwise LEAVE is sent after ENTER
       db?.query<{ was_inside: boolean }>(LEAVE, [companyId]).then(
         ({ rows }) => {
           release(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))

@@ -9,11 +9,11 @@ export interface UsageCount {
   /** Counts events that were accepted before countedBefore. */
   events: number
   countedBefore: Micros
-  /** How many fewer a later count found. */
+  /** How many of these events the latest count did not find. */
   missing: number
 }
 
-/** What was lost, in all companies, as the last count found it. */
+/** The events of all companies that were lost, according to the last counts. */
 interface CountSummary {
   missing: number
   /** The months with missing events, in order. */
@@ -38,7 +38,8 @@ const SUMMARY = `
     coalesce(array_agg(DISTINCT c.month ORDER BY c.month) FILTER (WHERE c.missing > 0), '{}') AS months,
     extract(epoch FROM clock_timestamp() - min(c.counted_at))::float8 AS age_s
   FROM usage_counts c JOIN namespaces n ON n.namespace_id = c.namespace_id AND n.retired_at IS NULL`
-// The number never decreases. While events are missing it does not change, or the loss would be forgotten.
+// The stored number of events never decreases. While events are missing it does not change, or the loss would be
+// forgotten.
 const SAVE = `
   INSERT INTO usage_counts AS c (namespace_id, month, events, counted_before, counted_at, missing)
   SELECT $1, month, events, before, clock_timestamp(), missing

@@ -10,7 +10,7 @@ export const usageStoreRepository = (db: Queryable) => ({
     return rows[0]?.id
   },
 
-  /** Registers the first one; of two at the same time, one is registered. */
+  /** Registers a ClickHouse if none is registered yet. Of two at the same time, only one is registered. */
   async enter(id: string): Promise<void> {
     await db.query(ENTER, [id])
   },

@@ -39,7 +39,7 @@ export interface SecondsSplit {
 /**
  * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW). The content is given as the digest that
  * digestOfLogLine makes of the line. ClickHouse computes the digests itself, so that comparing millions of events
- * moves little data.
+ * transfers little data.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({
   /** The number of rows in each of these seconds; an event may have several until they are merged. */

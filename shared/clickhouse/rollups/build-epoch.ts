@@ -51,7 +51,7 @@ interface DayCount {
  * one. From the start of the build, late slots are recomputed in both epochs, so no late usage is missed. The caller
  * holds a lock, because only one build may run at a time.
  *
- * @param graceS seconds after its end at which a slot is closed
+ * @param graceS a slot is closed this many seconds after its end
  * @returns the epoch
  * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so
  *   another build got the lock

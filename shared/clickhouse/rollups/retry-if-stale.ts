@@ -6,7 +6,7 @@ const STALE_AFTER_MS = 120_000
 
 /**
  * Runs work that looks up an epoch and then uses it. Runs it again if it took so long that the epoch may be gone,
- * because the process or its machine stood still.
+ * because the process or its machine was suspended.
  *
  * @throws DomainError overloaded when the second run took too long as well
  */

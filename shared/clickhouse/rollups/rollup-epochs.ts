@@ -101,9 +101,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, closing_through: through })
     },
 
-    /**
-     * Called after the slots and their totals are stored, and the days, totals of days and months that end with them.
-     */
+    /** Called after the slots, their totals, and the days, totals and months that end with them are stored. */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
     },

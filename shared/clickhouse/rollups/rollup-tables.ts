@@ -161,7 +161,10 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows
     },
 
-    /** Computes totals of the marked slots of a range. The range begins with a day and is within the last days. */
+    /**
+     * Computes totals of the marked slots of a range. The range begins at the start of a day, and its days have slot
+     * totals.
+     */
     async computeMarkedSlotTotals(
       { epoch }: RollupTarget,
       range: TimeRange,

@@ -22,7 +22,7 @@ type SumsByName = ReadonlyMap<string, SumsBySource>
  */
 const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
-/** The cached sums of an account, and what was read since. */
+/** The cached sums of an account, with what was read to complete them. */
 interface AccountSnapshot {
   account: AccountKey
   epoch: CachedEpoch
@@ -334,8 +334,8 @@ const OF_SUMS: CoverRead = {
   fromSlots: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
   fromEvents:
     "namespace_id, account_id, source, 'events' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
-  // The lists also match an account with the namespace of one wanted account and the id of another. Rows name their
-  // namespace and account, and nobody looks up such rows.
+  // The lists also match an account with the namespace of one wanted account and the id of another. Every row names its
+  // namespace and account, so the rows of such an account are ignored.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 

@@ -32,8 +32,8 @@ const MEASURES: Record<Aggregation, string> = {
 
 /**
  * The SELECT over the analysts' `events` that gives the quantity of a line of an invoice, to the last digit: one row
- * with one value, 0 without events. It holds only the line's own terms, so a caller that gets it learns nothing beyond
- * the account's usage.
+ * with one value, 0 without events. It contains only the terms of the line itself, so a caller that gets it learns
+ * nothing beyond the account's usage.
  *
  * @param account the account of the invoice
  * @param asOf Unix seconds; only usage that occurred before this counts

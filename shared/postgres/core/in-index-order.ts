@@ -6,9 +6,10 @@ const PREFER_INDEX_ORDER = `
   SET LOCAL random_page_cost = 0`
 
 /**
- * Makes a page of a list come from the index that has its filter and order, so that every page costs the same. It must
- * run within a transaction that only reads a list. Without this, PostgreSQL reads and sorts the whole rest of the list
- * when it has no statistics of a table that has just grown. It also scans the whole list for a filter that it expects
- * to be common and evenly spread. If disk pages cost nothing, only the number of rows counts for the plan.
+ * Makes PostgreSQL read a page of a list from the index that has its filter and order, so that every page costs the
+ * same. It must run within a transaction that only reads a list. Without this, PostgreSQL reads and sorts the whole
+ * rest of the list when it has no statistics of a table that has just grown. It also scans the whole list for a filter
+ * that it expects to be common and evenly spread. If disk pages cost nothing, only the number of rows counts for the
+ * plan.
  */
 export const readInIndexOrder = (db: Queryable) => db.query(PREFER_INDEX_ORDER)

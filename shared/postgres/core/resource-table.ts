@@ -38,7 +38,7 @@ export async function firstRow<T extends object>(
   return rows[0]
 }
 
-/** @param lock what other transactions may not do with the row until this one ends */
+/** @param lock what other transactions may not do with the row until this transaction ends */
 export const findRow = <T extends Identified>(
   db: Queryable,
   table: ResourceTable<T>,

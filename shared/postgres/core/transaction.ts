@@ -76,7 +76,7 @@ async function runInNamespace<T>(
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
   run(pool, read, { begin: "BEGIN; SET LOCAL tally.every_namespace = 'on'" })
 
-/** How a transaction whose work resolved ends. */
+/** How a transaction ends when its work has resolved. */
 type End = 'COMMIT' | 'ROLLBACK'
 
 /** @param begin one message, because each costs a round trip to the database */

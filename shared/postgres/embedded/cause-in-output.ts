@@ -12,8 +12,8 @@ const PASSING =
 const CAUSES: readonly RegExp[] = [/No space left on device/, /PANIC:/, /FATAL:/, /ERROR:|\berror:/]
 
 /**
- * Finds in the output of one of PostgreSQL's programs why it failed. The last line often says what it did afterwards,
- * such as cleaning up; the cause is above it.
+ * Finds in the output of one of PostgreSQL's programs why it failed. The last line often says what the program did
+ * afterwards, such as cleaning up; the cause is above it.
  *
  * @returns one line; the last one if no line shows a failure, or an empty text if there is no line
  */

@@ -49,7 +49,7 @@ const SERVER_SETTINGS: Record<string, string> = {
   unix_socket_directories: '',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
-  wal_compression: 'off', // what is large is gzipped already
+  wal_compression: 'off', // large values are gzipped already
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on', // a 2xx means durable
@@ -62,7 +62,7 @@ const SERVER_SETTINGS: Record<string, string> = {
 
 /**
  * Starts PostgreSQL in the data folder, which is made on first use. A server that an earlier Tally left running is
- * ended first. The caller holds the lock of the data folder.
+ * ended first. The caller must hold the lock of the data folder.
  *
  * @throws StartupError in one line when it cannot be started
  */
@@ -113,7 +113,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Nothing of this process's environment: it may hold secrets, and the server may run as another user. */
+/**
+ * Of this process's environment only PATH is passed on: the rest may hold secrets, and the server may run as another
+ * user.
+ */
 const SERVER_ENV = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
 
 interface Passwords {
@@ -173,7 +176,7 @@ async function initialise(
 
 interface Launched {
   server: ChildProcess
-  /** Why it failed, from its output since it was launched. */
+  /** Why the server failed, from its output since it was launched. */
   readCause: () => Promise<string>
 }
 
@@ -203,7 +206,7 @@ async function launch(
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     })
-    server.on('error', () => undefined) // then it has no pid, which waitUntilReady sees
+    server.on('error', () => undefined) // the server then has no pid, which waitUntilReady sees
     return {
       server,
       readCause: () =>

@@ -13,12 +13,12 @@ const FAST_MS = 20_000
 const IMMEDIATE_MS = 10_000
 
 /**
- * Ends a server that outlived its Tally. After a kill -9 of Tally the database runs on, and its lock file prevents
- * the next start. The caller holds the lock of the data folder. That lock may have been deleted while its Tally still
+ * Ends a server that outlived its Tally. After a kill -9 of Tally the database runs on, and its lock file prevents the
+ * next start. The caller must hold the lock of the data folder. That lock may have been deleted while its Tally still
  * runs, so the server's owner is checked, too (Linux only).
  *
  * A process is ended only if it is a PostgreSQL server on this very folder. A lock file that names any other process
- * (the number was reused) is removed once nothing runs in the folder any more.
+ * (the number was reused) is removed if nothing runs in the folder.
  *
  * @param folder the server's data folder, absolute
  * @throws StartupError when it cannot be ended, or belongs to a running process
@@ -26,7 +26,7 @@ const IMMEDIATE_MS = 10_000
 export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
   const lockFile = path.join(folder, 'postmaster.pid')
   const pid = await readPid(lockFile)
-  if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself removes one whose process is gone
+  if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself removes a stale lock file
   if (pid !== undefined && (await isServerOf(pid, folder))) {
     const owner = await livingOwnerOf(pid)
     if (owner !== undefined)
@@ -46,7 +46,10 @@ export async function endOrphanedServer(folder: string, log: Logger): Promise<vo
   await rm(lockFile)
 }
 
-/** In a server's environment: the process that started it, and when that process started. Nobody can delete it. */
+/**
+ * This variable of a server's environment names the process that started it, and when that process started. Unlike a
+ * lock file, nobody can delete it.
+ */
 export const OWNER_VARIABLE = 'TALLY_OWNER_PROCESS'
 
 /** The value of OWNER_VARIABLE for a server of this process. */
@@ -80,7 +83,7 @@ async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
   return true
 }
 
-/** @returns undefined when the lock file names no process, as after a power cut */
+/** @returns undefined when the lock file names no process, as after a power cut; `none` when there is no lock file */
 async function readPid(lockFile: string): Promise<number | undefined | 'none'> {
   const text = await readFile(lockFile, 'utf8').catch((err: unknown) => {
     if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined

@@ -25,7 +25,7 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   log.info({ user: USER }, 'making a system user for PostgreSQL, which refuses to run as root')
   const shell = ['--shell', '/usr/sbin/nologin']
   try {
-    // Root's PATH may lack the folder.
+    // Root's PATH may lack the folder of useradd.
     const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
     await run('useradd', ['--system', '--user-group', '--no-create-home', ...shell, USER], { env })
   } catch (err) {
@@ -39,7 +39,7 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   return made
 }
 
-/** In /etc/passwd, or wherever else this system keeps its users. */
+/** Looks up the user in /etc/passwd, or else asks the system. */
 async function lookUp(): Promise<OsUser | undefined> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const [, uid, gid] = new RegExp(`^${USER}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? []
