@@ -83,7 +83,8 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 /**
  * @param leaseWaitMs how long a move waits for requests that have entered
  * @param leaseMsMax the time after which a lease ends by itself. The request then has an answer, and a client that does
- *   not read the answer must not block others @internal
+ *   not read the answer must not block others
+ * @internal
  */
 export function testWorlds(
   pool: Pool,

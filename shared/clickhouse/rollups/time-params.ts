@@ -1,5 +1,5 @@
 // Why no subqueries: ClickHouse does not know their results yet when it decides which parts to read, so it opens all
-// parts. Why numbers: lists may have thousands of times, and a time takes twice as many bytes as text. A server accepts
+// parts. Why numbers: lists may have thousands of times, and as text a time takes twice as many bytes. A server accepts
 // 128 KiB in one parameter. That is enough for 17,000 days, and events span five years at most.
 
 /** Times as SQL, from a parameter that holds Unix seconds. */

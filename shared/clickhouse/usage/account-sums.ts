@@ -137,8 +137,8 @@ const cachedSnapshotReader = (deps: Deps) =>
   )
 
 /**
- * Snapshots that also say whether there are marks. Only accounts of one company share a query, as it may have many
- * marks.
+ * Snapshots that also say whether there are marks. Only accounts of one company share a query, as a company may
+ * have many marks.
  */
 const markedSnapshotReader = (deps: Deps) =>
   batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
