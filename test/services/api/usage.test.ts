@@ -16,6 +16,9 @@ interface Page<T> {
   has_more: boolean
 }
 
+/** Seventy pages, one after the other, on a busy machine. */
+const FOLLOWED_WITHIN_MS = 90_000
+
 describe('usage and balances over HTTP', function () {
   this.timeout(120_000)
   let tally: TallyUnderTest
@@ -393,7 +396,7 @@ describe('usage and balances over HTTP', function () {
     await until(async () => {
       await follow()
       return seen.length >= reported.length
-    })
+    }, FOLLOWED_WITHIN_MS)
     expect([...seen].sort()).to.deep.equal([...reported].sort())
   })
 })

@@ -20,7 +20,7 @@ describe('/readyz', function () {
       const response = await fetch(`${tally.adminUrl}/readyz`)
       return { status: response.status, text: await response.text() }
     }
-    expect(await probe()).to.deep.equal({ status: 200, text: 'ok' })
+    await until(async () => (await probe()).status === 200) // a second without a failure, on a busy machine
     const world = await makeWorld(new ApiClient(tally.url, tally.key))
     const mend = await breakReads(db, USAGE_TOPIC)
     await world.report({ metric_id: world.tokens, quantity: '1' }) // still durable
