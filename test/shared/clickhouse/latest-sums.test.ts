@@ -181,6 +181,18 @@ function storedUsage(emptyFrom = STARTED_AT) {
       if (before === undefined || before.version < event.version) events.set(event.id, event)
     }
   }
+  const store = (
+    lines: readonly UsageEvent[],
+    write = () => {
+      insert(lines)
+      return Promise.resolve()
+    },
+  ) =>
+    sums.whileStoring(
+      Buffer.from(lines.map((one) => `${usageEventToLine(one)}\n`).join('')),
+      lines.map(keyed),
+      write,
+    )
   return {
     insert,
     get reads() {
@@ -194,18 +206,20 @@ function storedUsage(emptyFrom = STARTED_AT) {
       expect(read, 'what a read finds').to.deep.equal(found(account))
       return formatAmount(read.get(source) ?? ZERO)
     },
-    store: (
-      lines: readonly UsageEvent[],
-      write = () => {
+    store,
+    /** Stores lines that readers can see at once, in a write that is under way until it is ended. @returns ends it */
+    async beginToStore(lines: readonly UsageEvent[]) {
+      const held = pending<undefined>()
+      const stored = store(lines, async () => {
         insert(lines)
-        return Promise.resolve()
-      },
-    ) =>
-      sums.whileStoring(
-        Buffer.from(lines.map((one) => `${usageEventToLine(one)}\n`).join('')),
-        lines.map(keyed),
-        write,
-      ),
+        await held.promise
+      })
+      await new Promise(setImmediate)
+      return async () => {
+        held.resolve(undefined)
+        await stored
+      }
+    },
   }
 
   function keyed(event: UsageEvent) {
@@ -322,18 +336,11 @@ describe('sums of accounts to which new usage is added', () => {
   it('are read once a write has ended, when they were not cached, and kept from then on', async () => {
     const usage = storedUsage()
     await usage.store([used('1')])
-    const held = pending<undefined>()
-    const lines = [used('2')]
-    const stored = usage.store(lines, async () => {
-      usage.insert(lines)
-      await held.promise
-    })
-    await new Promise(setImmediate)
+    const end = await usage.beginToStore([used('2')])
     const read = usage.read()
     await new Promise(setImmediate)
     expect(usage.reads).to.equal(0)
-    held.resolve(undefined)
-    await stored
+    await end()
     expect(await read).to.equal('3')
     expect(await usage.read()).to.equal('3')
     expect(usage.reads).to.equal(1)
@@ -352,19 +359,12 @@ describe('sums of accounts to which new usage is added', () => {
     const usage = storedUsage()
     await usage.store([used('1')])
     await usage.read()
-    const held = pending<undefined>()
-    const lines = [used('2')]
-    const stored = usage.store(lines, async () => {
-      usage.insert(lines)
-      await held.promise
-    })
-    await new Promise(setImmediate)
+    const end = await usage.beginToStore([used('2')])
     const startedAt = performance.now()
     expect(await usage.read()).to.equal('3')
     expect(performance.now() - startedAt).to.be.within(900, 5_000)
     expect(usage.reads).to.equal(2)
-    held.resolve(undefined)
-    await stored
+    await end()
     expect(await usage.read()).to.equal('3')
     expect(usage.reads, 'what was added was added to what was there before').to.equal(2)
   })
