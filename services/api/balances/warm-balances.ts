@@ -8,10 +8,14 @@ import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Metrics } from '../../../shared/metrics/metrics.ts'
 
-export interface WarmingDeps {
+interface WarmBalancesDeps {
   /** The reader that balances come from; it caches what it has read. */
-  usage: Pick<AccountSumsReader, 'readAhead' | 'countMisses'>
+  usage: Pick<AccountSumsReader, 'readAhead'>
   listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
+}
+
+export interface WarmingDeps extends WarmBalancesDeps {
+  usage: Pick<AccountSumsReader, 'readAhead' | 'countMisses'>
 }
 
 export interface WarmingOptions {
@@ -42,10 +46,7 @@ const JOB = 'warming of balances'
  * @internal
  */
 export async function warmBalances(
-  {
-    usage,
-    listRecentlyUsed,
-  }: { usage: Pick<AccountSumsReader, 'readAhead'>; listRecentlyUsed: WarmingDeps['listRecentlyUsed'] },
+  { usage, listRecentlyUsed }: WarmBalancesDeps,
   accountsMax: number,
   signal: AbortSignal,
 ): Promise<number> {
