@@ -53,7 +53,8 @@ export async function addedUsage(
   isWanted: (account: AccountKey) => boolean,
 ): Promise<WrittenAccount[]> {
   const yielding = yielder(SMALL_STEPS)
-  // Why a map of maps: making a name for the account of each line would take longer than everything else here.
+  // Why not splitLines: a view of the bytes of each line would take longer than everything else here.
+  // Why a map of maps: so would a name for the account of each line.
   const found = new Map<string, Map<string, Adding>>()
   let start = 0
   for (const subject of subjects) {
