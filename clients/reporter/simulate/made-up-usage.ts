@@ -28,11 +28,18 @@ export interface MadeUpUsageOptions {
   /** From 0 to 1: the share of requests that are reported late, and of events that are reported twice. */
   lateShare: number
   duplicateShare: number
-  /** How late a request is reported at most. */
+  /** A late request is reported between LATE_MIN_S and this much more than LATE_MIN_S after it happened. */
   lateMaxS: number
 }
 
 const LATE_MIN_S = 60
+
+/** No event of usage that is made up from `startAt` on happened before this time. Both are Unix seconds. */
+export const earliestEventAt = (
+  startAt: number,
+  { lateShare, lateMaxS }: Pick<MadeUpUsageOptions, 'lateShare' | 'lateMaxS'>,
+): number => startAt - (lateShare > 0 ? LATE_MIN_S + lateMaxS : 0)
+
 /** A duplicate follows within this many events. */
 const DUPLICATE_WITHIN = 2_000
 

@@ -3,6 +3,7 @@ import { connect, type ConnectionSettings, readConnection, showUrl } from '../..
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
+import { earliestEventAt } from './made-up-usage.ts'
 import type { ProbeOptions } from './probe-visibility.ts'
 import { sendMadeUpUsage } from './send-made-up-usage.ts'
 import { SIMULATE_HELP } from './simulate-help.ts'
@@ -67,7 +68,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const resources = tallyResources(asks.send)
   const simulated = await ensureSimulatedResources(resources, accounts, options.runIsNamed ? run : undefined)
   const startAt = options.startAt ?? Math.floor(Date.now() / 1_000)
-  const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
+  const range = { startAt: Math.max(earliestEventAt(startAt, options), 0), endAt: LAST_SECOND }
   if (options.verify && !options.runIsNamed)
     context.out('reading what is there already, to compare at the end …')
   // A named run has accounts of its own and may be a repetition: earlier usage of these accounts is from the same run.

@@ -5,6 +5,7 @@ import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
 import { integerOption, numberOption } from '../../core/number-option.ts'
 import { timeParser } from '../../core/parse-time.ts'
+import { earliestEventAt } from './made-up-usage.ts'
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,
@@ -43,22 +44,25 @@ export interface SimulateOptions {
   /** From 0 to 1. */
   duplicateShare: number
   seed: string
-  /** A part of the keys of events. */
+  /** A text that the key of every event contains, so that another run makes other events. */
   run: string
-  /** Whether the user named the run: then it has its own accounts, and another run of the same name repeats it. */
+  /**
+   * Whether the user named the run. Then it has its own accounts, and another run of the same name with the same options
+   * repeats it.
+   */
   runIsNamed: boolean
   /** Unix seconds; undefined means now. */
   startAt: number | undefined
   /** Milliseconds between probes; 0 for none. */
   probeEveryMs: number
   verify: boolean
-  /** How long accepted events may take to be counted before a total is wrong, in milliseconds. */
+  /** How long --verify waits for accepted events to be counted before it reports a difference, in milliseconds. */
   verifyWaitMs: number
   connection: ConnectionValues
 }
 
 const SECONDS_DEFAULT = 30
-/** The largest default of --batch-size. */
+/** The default of --batch-size depends on the rate, and is never more than this. */
 const BATCH_SIZE_MAX = 100
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -105,7 +109,7 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
     seed: values.seed,
     run: run ?? randomBytes(6).toString('hex'),
     runIsNamed: run !== undefined,
-    startAt: startAtOf(values['start-at'], lateShare > 0 ? lateMaxS : 0),
+    startAt: startAtOf(values['start-at'], { lateShare, lateMaxS }),
     probeEveryMs: integerOption('probe-every', values['probe-every'], {
       default: 1_000,
       min: 0,
@@ -121,17 +125,19 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
 /** A tenth of a second's events: at a low rate large batches would be rare and uneven. */
 const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
 
-/** @param lateS how long before the start its late events may have happened */
-function startAtOf(text: string | undefined, lateS: number): number | undefined {
+function startAtOf(
+  text: string | undefined,
+  late: Parameters<typeof earliestEventAt>[1],
+): number | undefined {
   if (text === undefined) return undefined
   const startAt = timeParser('auto', 0)(text)
   if (typeof startAt !== 'number') throw new UsageError(`--start-at: ${startAt.fault}`)
   const now = Math.floor(Date.now() / 1_000)
   const fault = findTimeFault(startAt, now)
   if (fault !== undefined) throw new UsageError(`--start-at ${fault}, which Tally refuses`)
-  if (findTimeFault(startAt - lateS, now) !== undefined)
+  if (findTimeFault(earliestEventAt(startAt, late), now) !== undefined)
     throw new UsageError(
-      '--start-at less --late-hours lies more than five years back, which Tally refuses: give --late 0',
+      'late events of --start-at lie more than five years back, which Tally refuses: give --late 0 or fewer --late-hours',
     )
   return startAt
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
+import { earliestSecond } from '../../../shared/domain/period.ts'
 import { type Fate, type FaultyProxy, faultyProxy } from '../../support/faulty-proxy.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { simulateWith } from '../core/run-program.ts'
@@ -177,6 +178,16 @@ describe('simulate', () => {
     [
       'late events before all usage',
       ['--start-at', new Date(Date.now() - 5 * 365 * 86_400_000 + 3_600_000).toISOString()],
+      'give --late 0',
+    ],
+    [
+      'late events half a minute before all usage',
+      [
+        '--start-at',
+        new Date((earliestSecond(Date.now() / 1_000) + 3_600 + 30) * 1_000).toISOString(),
+        '--late-hours',
+        '1',
+      ],
       'give --late 0',
     ],
   ] as [string, string[], string][])
