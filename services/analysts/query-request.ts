@@ -12,14 +12,14 @@ export interface QueryRequest {
   urlQuery: string
   /** After decompression: the query, or the rest of it. */
   body: Buffer
-  /** Values of `{name:Type}`, escaped as the client sent them. */
+  /** Values for the query's `{name:Type}`, by name; still escaped, as the client sent them. */
   params: Record<string, string>
   database: string | undefined
   /** The format when the query has no FORMAT clause. */
   format: string | undefined
-  /** Everything else in the URL. */
+  /** Everything else in the URL, without NOT_SETTINGS and MISSING_PARTS. */
   settings: Map<string, string>
-  /** The revision of ClickHouse's protocol by which the format Native is written; 0 means the form for files. */
+  /** The protocol revision for which output in the format Native is written; 0: as Native is written to files. */
   protocolRevision: number
 }
 
@@ -42,7 +42,7 @@ const NOT_SETTINGS = new Set([
   'close_session',
 ])
 
-/** Parts of the protocol that are not supported. Empty and 0 mean that they are not used. */
+/** Parts of the protocol that are not supported. Empty, 0 and false mean that they are not used. */
 const MISSING_PARTS = ['compress', 'decompress', 'role']
 
 /**

@@ -3,7 +3,7 @@ import { HttpError } from './http-error.ts'
 
 /** A body of this many bytes takes about a millisecond of work. */
 const LARGE_BYTES = 16 * 1_024
-/** The bytes of bodies on which each round of the event loop begins work. */
+/** In each round of the event loop, work begins on about this many bytes of bodies. */
 const ROUND_BYTES = 128 * 1_024
 /** A request that goes through Express takes about as long as this many bytes of a body. */
 const REQUEST_BYTES = LARGE_BYTES / 4
@@ -15,7 +15,7 @@ interface Waiting {
   giveUp: () => void
 }
 
-/** Bodies with work already done, in order of arrival. */
+/** Bodies on which work has begun and which wait for their next slice, in the order in which they came here. */
 const begun: Waiting[] = []
 /** Work not yet begun, by tenant, in order of arrival; no list is empty. Tenants take turns. */
 const fresh = new Map<string, Waiting[]>()
@@ -58,8 +58,8 @@ export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
       )
 
 /**
- * Waits until a request may begin: each round begins a few dozen requests, and tenants take turns. Otherwise one tenant
- * with many busy connections would delay others in each of the rounds that a request takes.
+ * Waits until a request may begin: each round begins a few dozen requests, and tenants take turns. A request needs
+ * several rounds, and without turns a tenant with many busy connections would delay other tenants in each of them.
  *
  * @returns undefined when it may begin at once
  * @throws HttpError 400 when it is not wanted any more
@@ -75,9 +75,9 @@ export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<v
 
 /**
  * Waits until a large answer may be built. Requests that share a batch of reads get their data at the same moment, and
- * building all of their answers at once would block the event loop. So a round builds one or two.
+ * building all of their answers at once would block the event loop. So a round builds as many as its bytes allow.
  *
- * @param bytes the size of a body that takes as long as the answer
+ * @param bytes the size of a body that would take as much time as the answer takes to build
  * @throws HttpError 400 when it is not wanted any more
  */
 export const awaitAnswer = (bytes: number, isWanted: () => boolean, tenant: string): Promise<void> =>
@@ -95,7 +95,7 @@ function queueFresh(bytes: number, isWanted: () => boolean, tenant: string): Pro
   })
 }
 
-/** Counts a body that was read and waits for work as in flight. */
+/** While a body waits for work, counts its bytes as in flight. */
 async function keptInFlight(bytes: number, tenant: string, wait: () => Promise<void>): Promise<void> {
   bytesInFlight.add(tenant, bytes)
   try {
@@ -125,7 +125,7 @@ function runSlices(): void {
     bytesLeft -= next.bytes
     next.goOn()
   }
-  schedule() // for those that wait, and to start the next round
+  schedule() // what still waits goes on in the next round, which also sets bytesLeft again
 }
 
 /** Takes the first work of the tenant whose turn it is, and moves the tenant to the end. */

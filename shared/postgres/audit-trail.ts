@@ -25,7 +25,8 @@ const INSERT = `
   INSERT INTO audit_trail (entry_id, company_id, key_id, action, resource_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6)`
 const EXISTS = 'SELECT FROM audit_trail WHERE company_id = $1 AND entry_id = $2'
-// Planned again for each call, without the conditions whose parameter is null: each filter has its index.
+// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null: each filter has its
+// index.
 const LIST = `
   SELECT ${COLUMNS} FROM audit_trail WHERE company_id = $1
     AND ($3::text IS NULL OR resource_id = $3)

@@ -75,7 +75,7 @@ const LIST_FOLLOWED = `
   WHERE namespace_id = $1 AND account_id = ANY ($2) AND rate_card_id IS NOT NULL AND during @> to_timestamp($3)`
 const EXISTS = `
   SELECT FROM contract_lines WHERE namespace_id = $1 AND contract_id = $2 AND contract_line_id = $3`
-// Planned again for each call, without the condition whose parameter is null.
+// PostgreSQL plans this statement for each call, and leaves out the condition when $4 is null.
 const LIST = `
   SELECT ${COLUMNS} FROM contract_lines AS l WHERE namespace_id = $1 AND contract_id = $2
     AND ($4::text IS NULL OR (created_at, contract_line_id) >

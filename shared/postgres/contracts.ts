@@ -81,7 +81,8 @@ const SET_CANCELLATION = `
 const TOUCH = `
   UPDATE contracts SET updated_at = clock_timestamp() WHERE namespace_id = $1 AND contract_id = $2
   RETURNING ${COLUMNS}`
-// Planned again for each call, without the conditions whose parameter is null: each combination has its index.
+// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null. So each combination
+// of filters can use its index.
 const LIST = `
   SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
@@ -114,8 +115,8 @@ const NEWEST_CREDITS = `
     LATERAL (SELECT c.period_start_at FROM contract_credits AS c
       WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
-// What was known is decided by the time of the grant, as for the credit of the account (LIST_CREDIT in grants.ts). The
-// row in contract_credits is a moment older.
+// A credit was known at $3 if its grant was created before $3, as in LIST_CREDIT in grants.ts. The time of the row in
+// contract_credits is not used, because that row is written a moment before its grant.
 const NEWEST_CREDITS_KNOWN = `
   SELECT n.contract_line_id, newest.period_start_at
   FROM unnest($2::text[]) AS n (contract_line_id),
@@ -126,8 +127,8 @@ const NEWEST_CREDITS_KNOWN = `
 
 /**
  * Contracts and their lines. Every transaction that changes one locks in this order, so that no two deadlock. First the
- * account, to separate transactions that may make it follow a card at the same time; then the contract; then rate
- * cards, with shared locks, in order of their ids; then the list of contracts, if a contract is added.
+ * account, so that of two transactions that may both make it follow a card one waits for the other; then the contract;
+ * then rate cards, with shared locks, in order of their ids; then the list of contracts, if a contract is added.
  */
 export const contractRepository = (db: Queryable) => ({
   /**
@@ -203,8 +204,8 @@ export const contractRepository = (db: Queryable) => ({
   /**
    * Changes the given fields. The caller must have locked the contract.
    *
-   * @throws DomainError unprocessable when another contract has the external id; conflict when the account already
-   *   follows a card at a time when this contract would now be in force
+   * @throws DomainError unprocessable when another contract has the external id; conflict when after the change
+   *   the account would follow two cards at one time
    */
   async update(
     namespaceId: string,
@@ -231,8 +232,7 @@ export const contractRepository = (db: Queryable) => ({
    * Replaces the cancellation, or removes it. The caller must have locked the contract.
    *
    * @param cancelAt in Unix seconds; null when there is no cancellation
-   * @throws DomainError conflict when the account already follows a card at a time when this contract would now be in
-   *   force
+   * @throws DomainError conflict when after the change the account would follow two cards at one time
    */
   async setCancellation(
     namespaceId: string,
@@ -317,9 +317,11 @@ export const contractRepository = (db: Queryable) => ({
     withLines(db, namespaceId, contracts),
 
   /**
-   * For each of these lines, the start of the period of its newest stored grant. A line gives its grants in order.
+   * For each of these lines, the start of the period of its newest stored grant. A line gives its grants in
+   * order, so all earlier grants are stored, too.
    *
-   * @param knownAt in Unix seconds of real time: only grants stored before it; undefined: all that are stored now
+   * @param knownAt in Unix seconds by the real clock, not a test clock. Only grants that were stored before it count; if
+   *   it is undefined, all stored grants count
    */
   async newestCredits(
     namespaceId: string,
@@ -363,7 +365,7 @@ function explain(err: unknown, taken: ErrorCode, field?: string): unknown {
   if (isExclusionViolation(err, 'contract_lines_one_card'))
     return new DomainError(
       'conflict',
-      `${field === undefined ? '' : `${field}: `}the account follows a rate card then already, and follows one at a time`,
+      `${field === undefined ? '' : `${field}: `}the account already follows a rate card at that time, and can follow only one at a time`,
       { cause: err },
     )
   return explainTaken(err, { name: 'contracts', noun: 'contract' }, taken)
@@ -393,5 +395,5 @@ const contractFromRow = (row: ContractRow): ContractRecord => ({
   updatedAt: row.updated_at,
 })
 
-/** All times of a contract are whole seconds. */
+/** All times that a contract agrees on are whole seconds. */
 const secondsOf = (at: Date): number => at.getTime() / 1_000

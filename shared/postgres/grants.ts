@@ -84,8 +84,9 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// Planned again for each call, without the conditions whose parameter is null: each combination has its index. Only
-// the filter by contract has none, as a contract's grants are mostly of one account and source.
+// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null: each combination of
+// filters has its index. Only the filter by contract has none, as a contract's grants are mostly of one account and
+// source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)

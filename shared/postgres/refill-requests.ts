@@ -17,11 +17,11 @@ const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
   WHERE namespace_id = $1 AND is_active`
 const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
-// The message is the namespace without an account.
+// The message has only the namespace; it names no account and no metric.
 const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
 /**
- * Asks the refill services to check a balance as soon as the transaction is committed, if it has a refill
+ * Asks the refill services to check a balance as soon as the transaction is committed, if it has an active refill
  * configuration.
  */
 export async function requestRefill(
@@ -32,16 +32,16 @@ export async function requestRefill(
 }
 
 /**
- * Asks the refill services to check every balance of a namespace, because the grants in force may have changed for all
- * of them.
+ * Asks the refill services to check every balance of a namespace that has an active refill configuration, because the
+ * grants in force may have changed for all of them.
  */
 export async function requestRefills(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_ALL, [namespaceId])
 }
 
 /**
- * Asks the refill services to give the credit that contracts of a namespace have to give by now, as soon as the
- * transaction is committed.
+ * When the transaction is committed, asks the refill services to give all credit that is due in the contracts of a
+ * namespace.
  */
 export async function requestCredits(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_CREDITS, [namespaceId])
@@ -54,7 +54,7 @@ export interface RefillRequestListener {
   onGap: () => void
 }
 
-/** How often the connection is tested: a connection that has gone silent reports nothing. */
+/** How often the connection is tested. A connection that broke without an error would otherwise not be noticed. */
 const TRY_MS = 10_000
 const BACK_OFF_MS = 1_000
 

@@ -55,7 +55,7 @@ export async function openRedis(
     isOutage: (err) => !messageOf(err).startsWith('WRONGTYPE'),
     onAway: (err) => {
       const reason = client.status === 'ready' ? messageOf(err) : lastFault
-      log.warn({ reason }, 'Redis is away: each process counts limits alone')
+      log.warn({ reason }, 'Redis is away: each process counts for itself until it is back')
     },
     onBack: () => {
       log.info('Redis is back')
@@ -69,8 +69,8 @@ export async function openRedis(
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
-  // Redis is probed, so that an outage and its end are noticed and logged even when few requests use Redis, and already
-  // when the process starts.
+  // Redis is probed now and then at intervals, so that an outage and its end are noticed and logged even when few
+  // requests use Redis.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
   await probe()
   timers.push(setInterval(() => void probe(), PING_MS).unref())
@@ -80,7 +80,7 @@ export async function openRedis(
     run,
     listen(channel, onMessage, onGap) {
       const listener = connect(url, timeoutMs)
-      listener.on('error', () => undefined) // the same outage again
+      listener.on('error', () => undefined) // the circuit breaker logs this outage
       listeners.push(listener)
       const begin = () => {
         listener.subscribe(prefix + channel).then(onGap, () => {
@@ -113,8 +113,8 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // The circuit breaker gives up first; this limit is for commands outside of the circuit breaker, so that nothing is
-    // kept for ever.
+    // Commands through the circuit breaker end earlier, by its limit. This limit also ends commands outside of it
+    // (SUBSCRIBE, PING), so that no command waits for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
@@ -150,5 +150,5 @@ function settled(client: IoRedis): Promise<void> {
   })
 }
 
-/** The error's message without the command, which may contain anything. */
+/** Only the message: an error of ioredis also has the command, whose arguments may contain anything. */
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

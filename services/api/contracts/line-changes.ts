@@ -73,7 +73,7 @@ export function requireLinesTogether(
   if (card !== undefined)
     throw new DomainError(
       'conflict',
-      `${labelOf(card)}.rate_card_id: the contract follows a rate card then already, and an account follows one at a time`,
+      `${labelOf(card)}.rate_card_id: the contract already follows a rate card at that time, and an account can follow only one at a time`,
     )
   const minimum = findSecondAtOnce(lines, 'minimum')
   if (minimum !== undefined)

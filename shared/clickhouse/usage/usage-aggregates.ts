@@ -40,12 +40,13 @@ export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
-// Why the settings: the skip index finds rows with a token, and could hide a newer row of the same event that lacks it.
-// In exact mode, ClickHouse looks for newer rows. Both settings are ClickHouse's defaults. They are written out because
-// a profile that changes them would make corrected events count as they were before.
+// Why the settings: the skip index selects only rows that have a token. A newer row of the same event may lack the token;
+// it would be skipped, and the old row would count. In exact mode, ClickHouse looks for newer rows. Both settings are
+// ClickHouse's defaults. They are written out because a profile that changes them would make corrected events count as
+// they were before.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
-// Why this setting: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not
-// indexed yet as text without zero bytes at the end. It then misses a token that ends with a zero byte: one in 256.
+// Why this setting: ClickHouse 26.7 can answer from the index alone. For rows that are not indexed yet, it then compares
+// tokens as text and cuts off zero bytes at the end. So it misses a token that ends with a zero byte: one in 256.
 // Therefore the column is read for such tokens, which is slower if many events have the value.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
@@ -59,7 +60,9 @@ export interface AggregateRow extends Partial<Record<Measure, string>> {
   source: string
 }
 
-/** Usage computed from the events themselves. Each event counts once, as it counts now. */
+/**
+ * Usage computed from the events themselves. Each event counts once, in its newest version; voided events do not count.
+ */
 export const usageAggregateRepository = (client: ClickHouse) => ({
   /** Usage by source; sources without usage are absent. */
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
@@ -106,11 +109,12 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
 export type UsageReader = ReturnType<typeof usageAggregateRepository>
 
 /**
- * The conditions of a selection: constant texts, whose values are parameters.
+ * The conditions of a selection, as SQL without values: these are sent as parameters (paramsOf).
  *
  * Why PREWHERE, which FINAL does not choose by itself: these columns are in the sorting key, so all rows of an event
  * match or none does. The other columns are read and merged only for rows that match. A condition on a property uses
- * WHERE: when the index is read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
+ * WHERE: with PREWHERE, ClickHouse 26.7 fails when it reads the text index instead of property_tokens, because a column
+ * of the sorting key is then not there.
  */
 function conditionsOf({ accountId, source, property }: UsageSelection): string {
   const ofKey = [

@@ -34,18 +34,18 @@ export interface InvoiceReadings {
   /** The usage in the plan's ranges, by the index of the piece; a piece without an entry has no usage. */
   usage: ReadonlyMap<number, readonly UsageRow[]>
   /**
-   * All usage in the contract's currency that occurred before the plan's `creditBefore`. It has no effect where
-   * currencyUsageBefore gives 0.
+   * All usage in the contract's currency that occurred before the plan's `creditBefore`. When currencyUsageBefore
+   * returns 0, this value does not change the invoice.
    */
   currencyUsage: Ratio
   /**
-   * The account's grants in the contract's currency that are in force at the plan's `creditBefore`. Other grants in the
-   * list are ignored.
+   * The account's grants in the contract's currency. Grants that are not in force just before the plan's `creditBefore`
+   * are ignored.
    */
   grants: readonly CreditGrant[]
   /**
-   * The newest stored grant of each of the plan's credit lines, even if it was voided later. All earlier grants of the
-   * line are stored, too.
+   * For each of the plan's credit lines, the start of the period of its newest stored grant, even if that grant was
+   * voided later.
    */
   creditsWritten: NewestCredits
   /** In Unix seconds. Every event that was accepted before this time is counted. */
@@ -81,7 +81,7 @@ export interface Invoice extends Credit {
 export type NewestCredits = ReadonlyMap<string, number>
 
 /**
- * Rates a period: the one function behind previews and their list.
+ * Rates a period. The preview of one invoice and the list of invoices both use this function.
  *
  * @param now in Unix seconds; used only for the status
  * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked when
@@ -158,8 +158,8 @@ const minimumOf = ({ line, share }: Piece): Ratio =>
 type GrantReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * The second before which usage in the contract's currency must be read: 0 when there is no credit that such usage
- * could use up.
+ * Only usage in the contract's currency before this time, in Unix seconds, must be read. It is 0 when there is no
+ * credit that such usage could use up.
  */
 export const currencyUsageBefore = (plan: InvoicePlan, readings: GrantReadings): number =>
   hasCredit(grantsOf(plan, readings), plan.creditBefore) ? plan.creditBefore : 0
@@ -170,9 +170,9 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
 ]
 
 /**
- * Grants that are due but not stored yet, without expired grants, in the form in which they will be stored. So an
- * answer does not depend on when they are stored. Periods whose grant is stored or has expired are skipped, so that the
- * work does not grow with the age of the contract.
+ * Grants that are due but not stored yet, with the amounts and times that they will have when they are stored. So an
+ * answer does not depend on when they are stored. Expired grants are left out. Periods whose grant is stored or has
+ * expired are skipped, so that the work does not grow with the age of the contract.
  */
 const creditsToCome = (
   { contract, creditLines, creditBefore }: InvoicePlan,

@@ -37,8 +37,7 @@ const ENSURE_OFFSETS = `
 
 /**
  * A member of a consumer group on Kafka: leases in PostgreSQL decide which partitions it reads, and Kafka stores the
- * group's offsets. One fetch per broker is always under way, so the next records arrive while the earlier ones are
- * stored.
+ * group's offsets. At most one fetch per broker is under way at a time.
  */
 export class KafkaConsumer implements LogConsumer {
   readonly name = 'event log consumer'
@@ -79,7 +78,7 @@ export class KafkaConsumer implements LogConsumer {
           })),
         ),
       (err) => {
-        options.log.debug({ err }, 'could not commit the offsets again')
+        options.log.debug({ err }, 'the repeated commit of the offsets failed')
       },
     )
   }
@@ -112,8 +111,8 @@ export class KafkaConsumer implements LogConsumer {
     const forward = positions.filter(({ partition, offset }) => {
       const own = assigned.get(partition)
       // If another member owns the partition now, that member reads these records again and commits them. A position
-      // beyond the records that were returned is not committed either: the log was made again since, and the position
-      // belongs to the old log.
+      // after `own.next` is not committed either. Since those records were returned, either the log was replaced by
+      // another one, or this member lost the partition and got it again.
       return own !== undefined && offset > own.committed && offset <= own.next
     })
     await this.commitInOrder(forward)
@@ -176,8 +175,8 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   /**
-   * Fetches from each broker that leads partitions of this member for which no records are buffered, unless a fetch
-   * from that broker is under way.
+   * Starts fetches for those partitions of this member that have no buffered records: one fetch per broker that leads
+   * such partitions. Brokers with a fetch under way are left out.
    */
   private async startFetches(): Promise<void> {
     const wanted = [...this.membership.assigned].filter(

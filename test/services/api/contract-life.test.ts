@@ -206,7 +206,7 @@ describe('the life of a contract', function () {
     const midnight = noon + DAY_S / 2
     await act(first, 'cancel', { mode: 'period_end' })
     const second = await daily({ account_id, starts_at: midnight, lines })
-    const text = 'the account follows a rate card then already, and follows one at a time'
+    const text = 'the account already follows a rate card at that time, and can follow only one at a time'
     const back = await act(first, 'uncancel')
     expect([back.status, back.text]).to.deep.equal([409, text])
     const later = await act(first, 'cancel', { mode: 'at', cancel_at: midnight + 1 })

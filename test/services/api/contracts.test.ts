@@ -469,7 +469,11 @@ describe('contracts over HTTP', function () {
     it('two cards at a time, of one contract or of two', async () => {
       const [first, second] = [await stage.card(), await stage.card()]
       const both = await post({ lines: [{ rate_card_id: first }, { rate_card_id: second }] })
-      expectRefused(both, 409, /^lines\[1\]\.rate_card_id: the contract follows a rate card then already/)
+      expectRefused(
+        both,
+        409,
+        /^lines\[1\]\.rate_card_id: the contract already follows a rate card at that time/,
+      )
       const { body } = await post({
         starts_at: start,
         ends_at: start + 500,
@@ -478,7 +482,7 @@ describe('contracts over HTTP', function () {
       expectRefused(
         await post({ lines: [{ rate_card_id: second }] }),
         409,
-        'lines: the account follows a rate card then already, and follows one at a time',
+        'lines: the account already follows a rate card at that time, and can follow only one at a time',
       )
       expect((await api.get<Page<unknown>>(`/v2/contracts?account_id=${account}`)).body.data.length).to.equal(
         1,
@@ -487,14 +491,14 @@ describe('contracts over HTTP', function () {
       expectRefused(
         await change(body.id, { effective_at: start + 400, add: [later] }),
         409,
-        /^add\[0\]\.rate_card_id: the contract follows a rate card then already/,
+        /^add\[0\]\.rate_card_id: the contract already follows a rate card at that time/,
       )
       expect((await post({ starts_at: start + 500, lines: [{ rate_card_id: second }] })).status).to.equal(200)
       const third = await stage.contract({ account_id: account, starts_at: start })
       expectRefused(
         await change(third.id, { effective_at: start + 600, add: [{ rate_card_id: first }] }),
         409,
-        'add: the account follows a rate card then already, and follows one at a time',
+        'add: the account already follows a rate card at that time, and can follow only one at a time',
       )
     })
 
@@ -590,7 +594,8 @@ describe('contracts over HTTP', function () {
       await stage.contract({ account_id: account, starts_at: start + 200, lines })
       const move = (ends_at: number | null) => api.patch(`/v2/contracts/${id}`, { ends_at })
       expect((await move(start + 200)).status).to.equal(200)
-      const taken = 'ends_at: the account follows a rate card then already, and follows one at a time'
+      const taken =
+        'ends_at: the account already follows a rate card at that time, and can follow only one at a time'
       expectRefused(await move(start + 201), 409, taken)
       expectRefused(await move(null), 409, taken)
     })

@@ -90,7 +90,7 @@ describe('contracts in PostgreSQL', function () {
       failure.message,
     )
   }
-  const FOLLOWS = /the account follows a rate card then already/
+  const FOLLOWS = /the account already follows a rate card at that time/
 
   it('are found as they were made, with their lines in the order they were given in', async () => {
     const lines = [
@@ -257,7 +257,7 @@ describe('contracts in PostgreSQL', function () {
     const first = await make([cardLine(world.rateCard)])
     const canceled = await cancelAt(first, 500)
     const second = await make([cardLine(world.rateCard, { startsAt: 500 })])
-    await refused(cancelAt(canceled, null), /^the account follows a rate card then already/)
+    await refused(cancelAt(canceled, null), /^the account already follows a rate card at that time/)
     await refused(cancelAt(canceled, 501), FOLLOWS)
     expect(await find(first.id)).to.deep.equal(canceled)
     await cancelAt(second, 400) // before its line begins: that is in force never

@@ -57,7 +57,10 @@ describe('a connection to Redis', function () {
       else await server.start()
       await back()
       const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
-      expect(said).to.deep.equal(['Redis is away: each process counts limits alone', 'Redis is back'])
+      expect(said).to.deep.equal([
+        'Redis is away: each process counts for itself until it is back',
+        'Redis is back',
+      ])
     })
 
   const goOn = async () => {
