@@ -43,9 +43,14 @@ const mocharc = (isWanted, takesLong = false) => {
 
 const isSlow = (file) => file in slow
 const isLong = (file) => file.startsWith('long/')
+const textOf = (file) => readFileSync(path.join(TESTS, `${file}.test.ts`), 'utf8')
 /** Whether FAULT_LONG=1 makes a file longer. */
-const hasLongForm = (file) =>
-  file.startsWith('faults/') ||
-  readFileSync(path.join(TESTS, `${file}.test.ts`), 'utf8').includes('FAULT_LONG')
+const hasLongForm = (file) => file.startsWith('faults/') || textOf(file).includes('FAULT_LONG')
+/** Whether a file tests over HTTP alone, whatever serves it. */
+const isOverHttp = (file) =>
+  /^(contract|services\/api|services\/test-area)\//.test(file) ||
+  textOf(file).includes('/tally-under-test.ts')
+/** Whether a file has tests that a machine with only Node and a shell skips. */
+const mayBePending = (file) => /\/(run\/pending|support\/kafka|support\/redis)\.ts'/.test(textOf(file))
 
-module.exports = { mocharc, isSlow, isLong, hasLongForm }
+module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, mayBePending }

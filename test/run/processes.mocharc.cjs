@@ -1,8 +1,4 @@
-const { mocharc } = require('./mocharc.cjs')
+const { mocharc, isLong, isOverHttp, isSlow, mayBePending } = require('./mocharc.cjs')
 
-// What is tested over HTTP alone, whatever serves it.
-module.exports = mocharc((file) =>
-  /^(contract\/|services\/api\/|services\/gateway\/report-usage$|clients\/reporter\/simulate$|services\/test-area\/(clock|reset|seed|drain)$)/.test(
-    file,
-  ),
-)
+// Of the quick tier, what runs otherwise beside Kafka and Redis.
+module.exports = mocharc((file) => !isSlow(file) && !isLong(file) && (isOverHttp(file) || mayBePending(file)))
