@@ -94,7 +94,9 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
     discard: async () => {
       await stop()
       await endOrphanedServer(path.join(dataFolder, 'postgres'), testLog)
-      await rm(path.dirname(dataFolder), { recursive: true, force: true })
+      // A folder that was given may be in one that has other things.
+      const made = options.dataFolder === undefined ? path.dirname(dataFolder) : dataFolder
+      await rm(made, { recursive: true, force: true })
     },
   }
 }
