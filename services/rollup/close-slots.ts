@@ -7,6 +7,8 @@ import type { RollupDeps } from './rollup-deps.ts'
 
 /** What a round did. */
 export interface Closed {
+  /** The one that readers use. */
+  epoch: number
   slots: number
   rowsRead: number
   /** Unix seconds; slots before this are in the rollups. */
@@ -34,7 +36,7 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   if (current === undefined) return undefined
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)
-  const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
+  const closed: Closed = { epoch: current.epoch, slots: 0, rowsRead: 0, through: current.closedThrough, now }
   if (closed.through < end) await passOverMarks(deps, current.closedThrough)
   while (closed.through < end && !signal.aborted) {
     const from = closed.through

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
@@ -17,6 +18,8 @@ export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   build: (signal: AbortSignal) => Promise<void>
   /** Counts usage between the other steps, because it has no connection of its own. */
   counter: UsageCounter
+  /** Gets the epoch that readers use, in each round. */
+  latestSums?: Pick<LatestSums, 'useEpoch'> | undefined
   metrics: RollupMetrics
   log: Logger
 }
@@ -140,6 +143,7 @@ async function closeEnded(deps: RoundDeps, config: RollupConfig, budget: RowBudg
   const startedAt = performance.now()
   const closed = await closeSlots(deps, config.graceS)
   if (closed === undefined) return false
+  deps.latestSums?.useEpoch(closed.epoch)
   deps.metrics.closed(closed, secondsSince(startedAt))
   budget.earn(closed.rowsRead)
   return true

@@ -3,6 +3,7 @@ import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -27,6 +28,8 @@ const COUNT_FIRST_MS = 60_000
 export interface RollupParts {
   pool: Pool
   clickhouse: ClickHouse
+  /** Sums that the readers of this process cache; undefined if other processes read them. */
+  latestSums?: Pick<LatestSums, 'useEpoch'> | undefined
   metrics: Metrics
   log: Logger
   /** Called at each crash point. */
@@ -35,7 +38,7 @@ export interface RollupParts {
 
 /** Starts the rollups and the count of usage on their engines, in a process of their own or a shared one. */
 export function openRollup(
-  { pool, clickhouse, metrics, reached = () => undefined, ...parts }: RollupParts,
+  { pool, clickhouse, latestSums, metrics, reached = () => undefined, ...parts }: RollupParts,
   config: ReturnType<typeof readRollupConfig>,
 ): RollupKeeper {
   const log = parts.log.child({ part: 'rollup' })
@@ -66,7 +69,7 @@ export function openRollup(
     { ...config.counting, firstAfterMs: Math.min(COUNT_FIRST_MS, config.counting.everyS * 1_000) },
   )
   return keepRollups(
-    { epochs, tables, dirty, build, counter, reached, metrics: rollupMetrics(metrics), log },
+    { epochs, tables, dirty, build, counter, latestSums, reached, metrics: rollupMetrics(metrics), log },
     config,
   )
 }

@@ -88,7 +88,7 @@ function startFollowers(
   { listedUpTo, latestSums }: Omit<EventFlow, 'loader'>,
 ): void {
   const clickhouse = engines.rollupClickhouse.client
-  opened.push(openRollup({ pool: pools.rollup, clickhouse, metrics, log }, config.rollup))
+  opened.push(openRollup({ pool: pools.rollup, clickhouse, latestSums, metrics, log }, config.rollup))
   const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }

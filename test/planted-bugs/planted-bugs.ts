@@ -1031,6 +1031,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/latest-sums'],
   },
   {
+    name: 'sums of wrong rollups stay cached after a rebuild',
+    file: 'services/standalone/open-event-flow.ts',
+    right: 'openRollup({ pool: pools.rollup, clickhouse, latestSums, metrics',
+    wrong: 'openRollup({ pool: pools.rollup, clickhouse, metrics',
+    suites: ['services/operator/audit'],
+  },
+  {
+    name: 'sums are cached that were read from rollups of a former epoch',
+    file: 'shared/clickhouse/usage/latest-sums.ts',
+    right: 'epoch >= epochInUse && ',
+    wrong: '',
+    suites: ['shared/clickhouse/latest-sums'],
+  },
+  {
     name: 'the loader does not say whose usage it stores',
     file: 'services/loader/mark-late.ts',
     right: 'latestSums.whileStoring(lines, subjects, () =>',

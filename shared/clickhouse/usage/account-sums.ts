@@ -11,7 +11,7 @@ import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { CachedEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import { type LateCounts, makeClosedSums } from './closed-sums.ts'
-import type { LatestSums } from './latest-sums.ts'
+import type { LatestSums, SumsRead } from './latest-sums.ts'
 import type { UsageReader } from './usage-aggregates.ts'
 
 /** Sums of usage by nameOfAccount, then by source. The accounts may be of several namespaces. */
@@ -78,12 +78,12 @@ export function accountSums(
   const readSum = accountSumReader(deps, rawEvents)
   let misses = 0
   const readMissed = async (account: AccountKey) => {
-    const sums = await readSum(account)
-    if (sums.size > 0) misses++
-    return sums
+    const read = await readSum(account)
+    if (read.sums.size > 0) misses++
+    return read
   }
-  const sumOf = (account: AccountKey, read = readMissed): Promise<SumsBySource> =>
-    latestSums === undefined ? readSum(account) : latestSums.read(account, () => read(account))
+  const sumOf = async (account: AccountKey, read = readMissed): Promise<SumsBySource> =>
+    latestSums === undefined ? (await readSum(account)).sums : latestSums.read(account, () => read(account))
 
   return {
     async sumByAccount(namespaceId, accountIds) {
@@ -112,20 +112,24 @@ export function accountSums(
 function accountSumReader(
   deps: Deps,
   rawEvents: Pick<UsageReader, 'sumByAccount'>,
-): (account: AccountKey) => Promise<SumsBySource> {
+): (account: AccountKey) => Promise<SumsRead> {
   const snapshotOfCached = cachedSnapshotReader(deps)
   const snapshotWithMarks = markedSnapshotReader(deps)
   const closedOf = closedSumReader(deps)
   const sumOfEvents = eventSumReader(rawEvents)
   /** Undefined while there are no rollups. */
-  const sumThroughRollups = async (account: AccountKey): Promise<SumsBySource | undefined> => {
+  const sumThroughRollups = async (account: AccountKey): Promise<SumsRead | undefined> => {
     const cached = deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined
     const snapshot = cached?.closed === undefined ? await snapshotWithMarks(account) : cached
     if (snapshot === undefined) return undefined
     const closed = snapshot.closed ?? (await closedOf(snapshot))
-    return closed && addSums(closed, snapshot.open)
+    return closed && { sums: addSums(closed, snapshot.open), epoch: snapshot.epoch.epoch }
   }
-  return async (account) => (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
+  return async (account) =>
+    (await retryIfStale(() => sumThroughRollups(account))) ?? {
+      sums: await sumOfEvents(account),
+      epoch: Infinity,
+    }
 }
 
 /** Snapshots of accounts with cached sums. Accounts of all companies share a query. */

@@ -8,15 +8,22 @@ import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums.ts'
 import { storedIds } from './stored-ids.ts'
 
 /**
- * Sums are dropped after this time, so that a wrong one does not stay, such as a sum from rollups that had to be
- * rebuilt.
+ * Sums are dropped after this time, so that no error stays for good. In a shorter time the accounts of a busy company
+ * expire one by one, and one account costs nearly as much to read as a hundred.
  */
-const TTL_MS = 300_000
+const TTL_MS = 3_600_000
 /** Part of that time by which entries differ, so that not all expire at once. */
 const TTL_VARIES = 0.5
 
 /** A read waits for a write of the account to end, until the write has taken this long. Then it asks ClickHouse. */
 const WRITE_AWAITED_MS = 1_000
+
+/** Sums of an account as they were read. */
+export interface SumsRead {
+  sums: SumsBySource
+  /** Of the rollups they were read from; Infinity for sums of events. */
+  epoch: number
+}
 
 /** A read of an account's sums that is under way. */
 interface Reading {
@@ -47,24 +54,20 @@ export type LatestSums = ReturnType<typeof makeLatestSums>
  *   are dropped.
  * - While a write is under way, nobody can say whether a read would find it. So nothing is taken from the cache: a read
  *   waits for the end of the write. A read of sums that are not cached waits too, because its answer could not be cached.
+ * - When readers use the rollups of another epoch, all sums are dropped: the former rollups may have been wrong.
  *
  * @param emptyFrom Unix seconds; no event that occurred at or after this is stored yet
  */
 export function makeLatestSums(emptyFrom: number) {
   const ids = storedIds(emptyFrom)
-  const cached = new LRUCache<string, SumsBySource>({
-    max: CACHED_MAX,
-    maxSize: CACHED_SUMS_MAX,
-    sizeCalculation: (sums) => sums.size,
-    ttl: TTL_MS,
-    noUpdateTTL: true,
-  })
+  const cached = sumsCache()
   const has = (account: AccountKey): boolean => cached.has(nameOfAccount(account))
   const reads = readsUnderWay()
   const writes = writesUnderWay(cached, reads)
-  const readInto = async (name: string, ask: () => Promise<SumsBySource>) => {
-    const { sums, isOutdated } = await reads.run(name, ask, writes.of(name) !== undefined)
-    if (!isOutdated && sums.size > 0)
+  let epochInUse = 0
+  const readInto = async (name: string, ask: () => Promise<SumsRead>) => {
+    const { sums, epoch, isOutdated } = await reads.run(name, ask, writes.of(name) !== undefined)
+    if (!isOutdated && epoch >= epochInUse && sums.size > 0)
       cached.set(name, sums, { ttl: TTL_MS * (1 - Math.random() * TTL_VARIES) })
     return sums
   }
@@ -102,12 +105,19 @@ export function makeLatestSums(emptyFrom: number) {
      *
      * @param ask reads all usage of the account
      */
-    async read(account: AccountKey, ask: () => Promise<SumsBySource>): Promise<SumsBySource> {
+    async read(account: AccountKey, ask: () => Promise<SumsRead>): Promise<SumsBySource> {
       const name = nameOfAccount(account)
       const write = writes.of(name)
       const isAwaited = write !== undefined && (write.isNew || cached.has(name))
       const sums = isAwaited ? await untilWritten(write) : cached.get(name)
       return sums ?? readInto(name, ask)
+    },
+
+    /** Drops what was read from the rollups of other epochs. @param epoch the one that readers use now */
+    useEpoch(epoch: number): void {
+      if (epoch <= epochInUse) return
+      epochInUse = epoch
+      cached.clear()
     },
 
     /**
@@ -134,6 +144,16 @@ export function makeLatestSums(emptyFrom: number) {
   }
 }
 
+/** Sums of all usage, by the accounts' names. */
+const sumsCache = () =>
+  new LRUCache<string, SumsBySource>({
+    max: CACHED_MAX,
+    maxSize: CACHED_SUMS_MAX,
+    sizeCalculation: (sums) => sums.size,
+    ttl: TTL_MS,
+    noUpdateTTL: true,
+  })
+
 /** Reads of accounts that are under way, by the accounts' names. */
 function readsUnderWay() {
   const reading = new Map<string, Set<Reading>>()
@@ -144,12 +164,12 @@ function readsUnderWay() {
     },
 
     /** @param isOutdated whether the answer may be outdated because of a write that is under way already */
-    async run(name: string, ask: () => Promise<SumsBySource>, isOutdated: boolean) {
+    async run(name: string, ask: () => Promise<SumsRead>, isOutdated: boolean) {
       const read: Reading = { isOutdated }
       const others = reading.get(name) ?? new Set()
       reading.set(name, others.add(read))
       try {
-        return { sums: await ask(), isOutdated: read.isOutdated }
+        return { ...(await ask()), isOutdated: read.isOutdated }
       } finally {
         others.delete(read)
         if (others.size === 0) reading.delete(name)

@@ -10,6 +10,8 @@ import { type RunningTally, startTally } from '../../support/start-tally.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 
+const DAY_S = 86_400
+
 describe('the audit and the dead letters', function () {
   this.timeout(120_000)
   let tally: RunningTally
@@ -146,6 +148,31 @@ describe('the audit and the dead letters', function () {
     expect(output).to.match(new RegExp(`^DOUBLED: ${doubled}`, 'm'))
     expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${superseded}`, 'm'))
     expect(output).to.match(new RegExp(`^MISPLACED: ${moved}`, 'm'))
+  })
+
+  it('balances of wrong rollups are right again soon after a rebuild', async () => {
+    const occurredAt = now - 100 * DAY_S
+    await world.report({ metric_id: world.tokens, quantity: '1', occurred_at: occurredAt })
+    await world.counted(1)
+    const isRolledUp = async () =>
+      /^tally_rollup_late_marks_total [1-9]/m.test(await (await fetch(`${tally.adminUrl}/metrics`)).text())
+    await until(isRolledUp, 60_000)
+    await tally.stop()
+    await changeClickHouse(
+      tally.dataFolder,
+      ...['usage_by_month', 'usage_by_day'].map(
+        (table) => `INSERT INTO ${table} SELECT * REPLACE (sum + 5 AS sum, version + 1 AS version) FROM ${table}
+          WHERE account_id = '${world.account}'`,
+      ),
+    )
+    await restart()
+    const balance = async () => {
+      const { text } = await api.get(`/v2/accounts/${world.account}/balance?metric_id=${world.tokens}`)
+      return (JSON.parse(text) as { usage_total: string }).usage_total
+    }
+    expect([await balance(), await balance()], 'balances of wrong rollups').to.deep.equal(['6', '6'])
+    expect((await runCommand(tally.dataFolder, 'rebuild')).code).to.equal(0)
+    await until(async () => (await balance()) === '1', 20_000)
   })
 
   it('can be asked about a range of time', async () => {

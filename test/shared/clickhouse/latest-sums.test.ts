@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { addAmounts, type Amount, formatAmount, parseAmount, ZERO } from '../../../shared/amount/amount.ts'
-import { makeLatestSums } from '../../../shared/clickhouse/usage/latest-sums.ts'
+import { makeLatestSums, type SumsRead } from '../../../shared/clickhouse/usage/latest-sums.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 import type { SumsBySource } from '../../../shared/domain/balance.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -17,14 +17,16 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return { promise, resolve }
 }
 
+const readIn = (epoch: number, used: Amount): SumsRead => ({ sums: new Map([['usd', used]]), epoch })
+
 /** Usage of one account that is stored, and reads and writes of it that go on until they are let go. */
 function heldUsage() {
   const sums = makeLatestSums(0)
   let stored = 0
   let reads = 0
-  const asked = (): SumsBySource => {
+  const asked = (): SumsRead => {
     reads++
-    return new Map([['usd', parseAmount(String(stored))]])
+    return readIn(1, parseAmount(String(stored)))
   }
   return {
     sums,
@@ -145,11 +147,41 @@ describe('sums of accounts, by whose usage is written', () => {
     expect(usage.reads).to.equal(1)
   })
 
+  it('are read again once readers use rollups of another epoch', async () => {
+    const usage = heldUsage()
+    usage.sums.useEpoch(1)
+    await usage.read()
+    usage.sums.useEpoch(1)
+    await usage.read()
+    expect(usage.reads).to.equal(1)
+    usage.sums.useEpoch(2)
+    await usage.read()
+    expect(usage.reads).to.equal(2)
+  })
+
+  it('are not kept that were read from rollups of a former epoch', async () => {
+    const { sums } = heldUsage()
+    const former = pending<SumsRead>()
+    const read = sums.read(mine, () => former.promise)
+    sums.useEpoch(2)
+    former.resolve(readIn(1, parseAmount('7')))
+    expect(String((await read).get('usd'))).to.equal('7')
+    const next = await sums.read(mine, () => Promise.resolve(readIn(2, parseAmount('1'))))
+    expect(String(next.get('usd'))).to.equal('1')
+  })
+
+  it('of events are kept in every epoch', async () => {
+    const { sums } = heldUsage()
+    sums.useEpoch(2)
+    await sums.read(mine, () => Promise.resolve(readIn(Infinity, parseAmount('3'))))
+    expect(sums.has(mine)).to.equal(true)
+  })
+
   it('are not kept where there is no usage, nor where the read failed', async () => {
     const { sums } = heldUsage()
     let reads = 0
     const askNothing = () =>
-      Promise.resolve<SumsBySource>(new Map(reads++ === 0 ? [] : [['usd', parseAmount('1')]]))
+      Promise.resolve<SumsRead>(reads++ === 0 ? { sums: new Map(), epoch: 1 } : readIn(1, parseAmount('1')))
     await sums.read(mine, askNothing)
     await sums.read(mine, askNothing)
     expect(reads).to.equal(2)
@@ -201,7 +233,7 @@ function storedUsage(emptyFrom = STARTED_AT) {
     async read(account = { namespaceId: NAMESPACE, accountId: ACCOUNT }, source = 'usd') {
       const read = await sums.read(account, () => {
         reads++
-        return Promise.resolve(found(account))
+        return Promise.resolve({ sums: found(account), epoch: 1 })
       })
       expect(read, 'what a read finds').to.deep.equal(found(account))
       return formatAmount(read.get(source) ?? ZERO)
