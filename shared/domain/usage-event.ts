@@ -88,6 +88,15 @@ export function usageEventId(
   return `event_${time}${identityDigits(namespaceId, accountId, source, key)}`
 }
 
+/** Where the digits after the time begin in an event's id. */
+const IDENTITY_AT = 'event_'.length + 8
+/** The hexadecimal digits that a number represents exactly. */
+const EXACT_DIGITS = 12
+
+/** The first 48 bits of what follows the time in an event's id, as a number: few events of one time share them. */
+export const identityNumber = (eventId: string): number =>
+  parseInt(eventId.slice(IDENTITY_AT, IDENTITY_AT + EXACT_DIGITS), 16)
+
 function identityDigits(namespaceId: string, accountId: string, source: string, key: IdentityKey): string {
   switch (key.kind) {
     case 'random':

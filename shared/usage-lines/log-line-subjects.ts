@@ -1,12 +1,18 @@
-import type { UsageEvent } from '../domain/usage-event.ts'
+import { identityNumber, type UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseLogLine, SOURCE } from './log-line.ts'
 
 /**
- * From a line of the log: the account of the event, when the event occurred (in Unix seconds), and when it was
- * accepted.
+ * From a line of the log: the account of the event, when the event occurred (in Unix seconds), when it was accepted,
+ * and a part of its id.
  */
-export type LogLineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
+export interface LogLineSubject extends Pick<
+  UsageEvent,
+  'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'
+> {
+  /** @see identityNumber */
+  identity: number
+}
 
 /** Reduces an event to its subject. */
 export const subjectOf = ({
@@ -14,11 +20,13 @@ export const subjectOf = ({
   accountId,
   occurredAt,
   acceptedAt,
-}: LogLineSubject): LogLineSubject => ({
+  id,
+}: UsageEvent): LogLineSubject => ({
   namespaceId,
   accountId,
   occurredAt,
   acceptedAt,
+  identity: identityNumber(id),
 })
 
 /** The pattern of a whole text, without `^` and `$`, for use in a longer pattern. */
@@ -36,7 +44,7 @@ const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
  */
 const PLAIN_LINE = new RegExp(
   String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
-    String.raw`,"occurred_at":(0|[1-9]\d{0,9}),"event_id":"event_([0-9a-f]{8})[0-9a-f]{24}"` +
+    String.raw`,"occurred_at":(0|[1-9]\d{0,9}),"event_id":"event_([0-9a-f]{8})([0-9a-f]{12})[0-9a-f]{12}"` +
     String.raw`,"quantity":"-?\d{1,20}(?:\.\d{1,18})?"` +
     String.raw`,"properties":\{${listOf(`${TEXT}:${SCALAR}`)}\},"property_pairs":\[${listOf(TEXT)}\]` +
     String.raw`,"accepted_at":${TIME}(?:,"corrected_at":${TIME})?,"voided":[01],"version":"\d{1,19}"\}(?=\n|$)`,
@@ -70,15 +78,23 @@ export function readLogLineSubjects(text: string): LogLineSubject[] | undefined 
  */
 function readPlainLine(text: string, start: number): LogLineSubject | undefined {
   PLAIN_LINE.lastIndex = start
-  const [, namespaceId, accountId, seconds, idSeconds, accepted, corrected] = PLAIN_LINE.exec(text) ?? []
+  const [, namespaceId, accountId, seconds, idSeconds, idDigits, accepted, corrected] =
+    PLAIN_LINE.exec(text) ?? []
   if (namespaceId === undefined || accountId === undefined || accepted === undefined) return undefined
   const occurredAt = Number(seconds)
-  if (idSeconds === undefined || parseInt(idSeconds, 16) !== occurredAt) return undefined
+  if (idSeconds === undefined || idDigits === undefined || parseInt(idSeconds, 16) !== occurredAt)
+    return undefined
   const acceptedAt = parseMicros(accepted)
   if (acceptedAt === undefined) return undefined
   if (corrected !== undefined && parseMicros(corrected) === undefined) return undefined
   if (namespaceId !== lastNamespaceId) lastNamespaceId = copyOf(namespaceId)
-  return { namespaceId: lastNamespaceId, accountId: copyOf(accountId), occurredAt, acceptedAt }
+  return {
+    namespaceId: lastNamespaceId,
+    accountId: copyOf(accountId),
+    occurredAt,
+    acceptedAt,
+    identity: parseInt(idDigits, 16),
+  }
 }
 
 /** Consecutive lines are mostly of one company. */

@@ -11,6 +11,7 @@ import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-ep
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../shared/usage-lines/log-line-subjects.ts'
 import { pausing } from './pausing.ts'
 import type { RollupStage } from './rollup-stage.ts'
 
@@ -62,7 +63,7 @@ export async function storeAsLoader(
   const { insertLines } = usageEventRepository(writing)
   const dirty = dirtySlotRepository(writing)
   const store = markLate({ epochs, dirty, insertLines, reached: () => undefined }, MARGIN_S)
-  await store(Buffer.from(usageEventToLine(event)), [event])
+  await store(Buffer.from(usageEventToLine(event)), [subjectOf(event)])
 }
 
 class Crash extends Error {}

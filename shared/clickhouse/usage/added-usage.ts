@@ -7,11 +7,6 @@ import type { LogLineSubject } from '../../usage-lines/log-line-subjects.ts'
 import type { StoredIds } from './stored-ids.ts'
 
 const NEWLINE = 0x0a
-/** No line has more bytes up to the end of its event's id. */
-const HEAD_LENGTH = 260
-/** The head of a line, as usageEventToLine writes it. */
-const HEAD =
-  /^\{"namespace_id":"[^"\\]*","account_id":"[^"\\]*","source":"[^"\\]*","occurred_at":\d+,"event_id":"(event_[0-9a-f]{32})"/
 
 /** An account whose usage a write changes. */
 export interface WrittenAccount extends AccountKey {
@@ -23,7 +18,6 @@ export interface WrittenAccount extends AccountKey {
 
 /** The fields of a line of the event log that say what it adds. */
 interface Line {
-  event_id: string
   source: UsageSource
   quantity: string
   corrected_at?: string
@@ -53,13 +47,12 @@ export async function addedUsage(
   isWanted: (account: AccountKey) => boolean,
 ): Promise<WrittenAccount[]> {
   const yielding = yielder(SMALL_STEPS)
-  // Why not splitLines: a view of the bytes of each line would take longer than everything else here.
-  // Why a map of maps: so would a name for the account of each line.
+  // Why a map of maps: a name for the account of each line would take longer than everything else here.
   const found = new Map<string, Map<string, Adding>>()
-  let start = 0
+  const ofLines: Adding[] = []
   for (const subject of subjects) {
     if (yielding.isDue()) await yielding.yieldToOthers()
-    const { namespaceId, accountId, occurredAt } = subject
+    const { namespaceId, accountId, occurredAt, identity } = subject
     const ofNamespace = found.get(namespaceId) ?? new Map<string, Adding>()
     found.set(namespaceId, ofNamespace)
     const ofAccount = ofNamespace.get(accountId) ?? {
@@ -67,35 +60,29 @@ export async function addedUsage(
       added: isWanted(subject) ? new Map<UsageSource, Amount>() : undefined,
     }
     ofNamespace.set(accountId, ofAccount)
-    const lineEnd = lines.indexOf(NEWLINE, start)
-    const end = lineEnd < 0 ? lines.length : lineEnd
-    if (occurredAt < ids.completeFrom || !ids.add(occurredAt, readEventId(lines, start, end)))
-      Object.assign(ofAccount, { isNew: false, added: undefined })
-    else if (ofAccount.added !== undefined) ofAccount.added = addLine(ofAccount.added, lines, start, end)
-    start = end + 1
+    if (!ids.add(occurredAt, identity)) Object.assign(ofAccount, { isNew: false, added: undefined })
+    ofLines.push(ofAccount)
+  }
+  if (ofLines.some(({ added }) => added !== undefined)) {
+    // Why not splitLines: a view of the bytes of each line takes long.
+    let start = 0
+    for (const ofAccount of ofLines) {
+      if (yielding.isDue()) await yielding.yieldToOthers()
+      const lineEnd = lines.indexOf(NEWLINE, start)
+      const end = lineEnd < 0 ? lines.length : lineEnd
+      if (ofAccount.added !== undefined)
+        ofAccount.added = addLine(ofAccount.added, lines.toString('utf8', start, end))
+      start = end + 1
+    }
   }
   return [...found].flatMap(([namespaceId, accounts]) =>
     [...accounts].map(([accountId, ofAccount]) => ({ namespaceId, accountId, ...ofAccount })),
   )
 }
 
-/** Why the line is not parsed as JSON: this runs for every event. */
-function readEventId(lines: Buffer, start: number, end: number): string {
-  const head = lines.toString('latin1', start, Math.min(end, start + HEAD_LENGTH))
-  return HEAD.exec(head)?.[1] ?? readLine(lines, start, end).event_id
-}
-
 /** @returns undefined for a line that is no report of an event that counts */
-function addLine(
-  added: Map<UsageSource, Amount>,
-  lines: Buffer,
-  start: number,
-  end: number,
-): Map<UsageSource, Amount> | undefined {
-  const { source, quantity, voided, corrected_at: correctedAt } = readLine(lines, start, end)
+function addLine(added: Map<UsageSource, Amount>, line: string): Map<UsageSource, Amount> | undefined {
+  const { source, quantity, voided, corrected_at: correctedAt } = JSON.parse(line) as Line
   if (correctedAt !== undefined || voided !== 0) return undefined
   return added.set(source, addAmounts(added.get(source) ?? ZERO, amountFromDatabase(quantity)))
 }
-
-const readLine = (lines: Buffer, start: number, end: number): Line =>
-  JSON.parse(lines.toString('utf8', start, end)) as Line

@@ -4,10 +4,6 @@ const IDS_MAX = 500_000
 const BUCKETS_MAX = 10_000
 /** Ids of events that occurred in the same interval of this many seconds are in one bucket. */
 const BUCKET_S = 10
-/** Where the digest begins in an id: after `event_` and eight digits of the time. @see usageEventId */
-const DIGEST_AT = 14
-/** The length of the digest in hexadecimal digits: a number represents this many exactly. */
-const DIGEST_DIGITS = 12
 
 export type StoredIds = ReturnType<typeof storedIds>
 
@@ -37,14 +33,19 @@ export function storedIds(emptyFrom: number) {
       return completeFrom
     },
 
-    /** Remembers an event that is about to be stored. @returns whether it is new for certain */
-    add(occurredAt: number, eventId: string): boolean {
+    /**
+     * Remembers an event that is about to be stored.
+     *
+     * @param identity identityNumber of its id
+     * @returns whether it is new for certain
+     */
+    add(occurredAt: number, identity: number): boolean {
       if (occurredAt < completeFrom) return false
       const nth = Math.floor(occurredAt / BUCKET_S)
       const bucket = buckets.get(nth) ?? new Set<number>()
       buckets.set(nth, bucket)
       const before = bucket.size
-      bucket.add(parseInt(eventId.slice(DIGEST_AT, DIGEST_AT + DIGEST_DIGITS), 16))
+      bucket.add(identity)
       if (bucket.size === before) return false
       if (++size > IDS_MAX || buckets.size > BUCKETS_MAX) forgetOldest()
       return true

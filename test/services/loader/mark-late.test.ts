@@ -35,6 +35,7 @@ describe('marking late usage', () => {
       accountId: `a${n % accounts}`,
       occurredAt: NOW - age,
       acceptedAt: NOW * 1_000_000,
+      identity: n,
     }))
     return { turns: await countTurns(() => insert(Buffer.alloc(0), subjects)), placed }
   }

@@ -16,7 +16,13 @@ function blocksOf(texts: readonly string[]): Block[] {
       offset: 0,
       line,
       bytes: Buffer.from(part.join('\n') + end),
-      subjects: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0, acceptedAt: 0 })),
+      subjects: part.map(() => ({
+        namespaceId: '',
+        accountId: '',
+        occurredAt: 0,
+        acceptedAt: 0,
+        identity: 0,
+      })),
     })
   }
   return blocks

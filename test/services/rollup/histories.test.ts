@@ -13,6 +13,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { pausing } from '../../support/pausing.ts'
@@ -315,7 +316,7 @@ describe('random histories, read through rollups', function () {
       },
       MARGIN_S,
     )
-    await insertLines(Buffer.from(some.map(usageEventToLine).join('\n')), some)
+    await insertLines(Buffer.from(some.map(usageEventToLine).join('\n')), some.map(subjectOf))
   }
 
   async function compare(world: World, readers: 'rolled' | 'both', given?: Ask): Promise<void> {

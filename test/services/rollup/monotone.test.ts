@@ -24,6 +24,7 @@ import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-agg
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { beforeQueries, type Pause, pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import {
@@ -298,7 +299,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       const lines = Buffer.from(events.map(usageEventToLine).join('\n'))
       do {
         startedAt = performance.now()
-      } while (!(await isDone(store(lines, events))))
+      } while (!(await isDone(store(lines, events.map(subjectOf)))))
       watch.noteStored(events)
     }
   }

@@ -16,6 +16,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'
 import { asking, slowToStore } from '../../support/pausing.ts'
 import {
@@ -178,7 +179,7 @@ describe('what meets in the middle of something', function () {
       expected++
       return afterRows()
     })
-    await insertLines(lineOf([event]), [event])
+    await insertLines(lineOf([event]), [subjectOf(event)])
   }
 
   /** How many events there are, in every way to ask. */
@@ -212,7 +213,7 @@ describe('what meets in the middle of something', function () {
   plays('slots that were closed before the clock was set back lose no usage', async () => {
     const storeBehind = async (occurredAt: number, beforeRows = nothing) => {
       const event = await reportedNow(occurredAt)
-      await markedInsert(beforeRows, nothing, { behindS: 6 * HOUR_S })(lineOf([event]), [event])
+      await markedInsert(beforeRows, nothing, { behindS: 6 * HOUR_S })(lineOf([event]), [subjectOf(event)])
       expected++
       await sleep(EPOCH_CACHED_MS)
       expect(await readCount()).to.deep.equal(everywhere(expected))
@@ -416,7 +417,7 @@ describe('what meets in the middle of something', function () {
     const event = makeReport({ occurredAt: await ago(6 * HOUR_S) })
     expected++
     for (let times = 0; times < 3; times++) {
-      await markedInsert(nothing, nothing)(lineOf([event]), [event])
+      await markedInsert(nothing, nothing)(lineOf([event]), [subjectOf(event)])
       await workOffAll()
     }
   })
@@ -481,7 +482,7 @@ describe('what meets in the middle of something', function () {
         begunMax: at,
         latestSums,
       })
-      await storeLines(lineOf([event]), [event])
+      await storeLines(lineOf([event]), [subjectOf(event)])
       expected++
       expect(await readCount(reader)).to.deep.equal(everywhere(expected))
     },

@@ -8,6 +8,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import type { SumsByAccount } from '../../../shared/domain/balance.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'
 import { type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
@@ -67,7 +68,7 @@ describe('sums to which new usage is added', function () {
       const [fails, isStored] = [random() < 0.1, random() < 0.5]
       const lines = Buffer.from(events.map(usageEventToLine).join('\n') + one(['', '\n']))
       const store = () =>
-        latestSums.whileStoring(lines, events, async () => {
+        latestSums.whileStoring(lines, events.map(subjectOf), async () => {
           if (!fails || isStored) await insert(events)
           // A read that begins now must find what others see by now.
           const reading = expectExact(`while write ${write} is under way`)

@@ -5,6 +5,7 @@ import type { AccountKey } from '../../../shared/domain/account-key.ts'
 import type { SumsBySource } from '../../../shared/domain/balance.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const mine: AccountKey = { namespaceId: 'company', accountId: 'account' }
@@ -255,7 +256,7 @@ function storedUsage(emptyFrom = STARTED_AT) {
   }
 
   function keyed(event: UsageEvent) {
-    return { ...keyOf(event), occurredAt: event.occurredAt, acceptedAt: event.acceptedAt }
+    return { ...subjectOf(event), ...keyOf(event) }
   }
 }
 

@@ -22,6 +22,7 @@ import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
@@ -203,7 +204,7 @@ describe('usage that invoices are rated by', function () {
       reached: () => undefined,
       insertLines: usageEventRepository(stage.writing).insertLines,
     }
-    await markLate(loader, 15)(Buffer.from(late.map(usageEventToLine).join('\n')), late)
+    await markLate(loader, 15)(Buffer.from(late.map(usageEventToLine).join('\n')), late.map(subjectOf))
     stored.store(late)
     await compare('late')
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 300 })
