@@ -161,7 +161,9 @@ describe('the audit and the dead letters', function () {
     await changeClickHouse(
       tally.dataFolder,
       ...['usage_by_month', 'usage_by_day'].map(
-        (table) => `INSERT INTO ${table} SELECT * REPLACE (sum + 5 AS sum, version + 1 AS version) FROM ${table}
+        (
+          table,
+        ) => `INSERT INTO ${table} SELECT * REPLACE (sum + 5 AS sum, version + 1 AS version) FROM ${table}
           WHERE account_id = '${world.account}'`,
       ),
     )
