@@ -8,7 +8,7 @@ import { isUser, readCredentials, refusedUser } from './credentials.ts'
 import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { type QueryRequest, readQueryRequest } from './query-request.ts'
-import { replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
+import { readPacking, replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 
 export interface EndpointOptions {
   users: readonly EndpointUser[]
@@ -21,7 +21,7 @@ export interface EndpointOptions {
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
 
-/** Serves ClickHouse's HTTP protocol, as far as curl, @clickhouse/client and Grafana need it. */
+/** Serves ClickHouse's HTTP protocol, as far as the drivers and tools of its guide need it. */
 export function clickHouseHttp(options: EndpointOptions): RequestListener {
   return (req, res) => {
     handle(req, res, options).catch((err: unknown) => {
@@ -67,6 +67,7 @@ async function answerQuery(
     if (!res.writableFinished) gone.abort() // a complete answer also closes the connection
   })
   const startedAt = performance.now()
+  const packing = readPacking(req, url)
   let user: EndpointUser | undefined
   let asked: QueryRequest | undefined
   const seen: { answer?: QueryAnswer } = {}
@@ -85,12 +86,12 @@ async function answerQuery(
     asked = request
     await user.answer(request, gone.signal, (answer) => {
       seen.answer = answer
-      return replyAnswer(req, res, facts, request.queryId, answer)
+      return replyAnswer(res, facts, packing, request.queryId, answer)
     })
   } catch (err) {
     const exception = gone.signal.aborted ? GONE : describe(err, log)
     ;({ code } = exception)
-    if (exception !== GONE) replyException(res, facts, asked?.queryId, exception)
+    if (exception !== GONE) await replyException(res, facts, packing, asked?.queryId, exception)
   }
   if (user === undefined || asked === undefined) return
   const ms = Math.round(performance.now() - startedAt)

@@ -32,6 +32,7 @@ const NOT_SETTINGS = new Set([
   'password',
   'quota_key',
   'default_format',
+  'compress',
   'enable_http_compression',
   'client_protocol_version',
   'stacktrace',
@@ -43,7 +44,7 @@ const NOT_SETTINGS = new Set([
 ])
 
 /** Parts of the protocol that are not supported. Empty, 0 and false mean that they are not used. */
-const MISSING_PARTS = ['compress', 'decompress', 'role']
+const MISSING_PARTS = ['decompress', 'role']
 
 /**
  * Parses a request and reads its body, whose bytes are counted while they are inflated.

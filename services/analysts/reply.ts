@@ -4,9 +4,25 @@ import { gzip } from 'node:zlib'
 import { endAnswer } from '../../shared/http/end-answer.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import type { ClickHouseException } from './exception.ts'
+import { compressedBlocks } from './native/compressed-blocks.ts'
 import { contentTypeOf } from './output-format.ts'
 
 const compress = promisify(gzip)
+
+/** How a client wants its answer packed. */
+export interface Packing {
+  /** In ClickHouse's compressed blocks, errors too: its drivers read nothing else then. */
+  inBlocks: boolean
+  /** Compressed as a whole, as HTTP has it. */
+  zipped: boolean
+}
+
+export const readPacking = (req: IncomingMessage, url: URLSearchParams): Packing => ({
+  inBlocks: isOn(url.get('compress')),
+  zipped: isOn(url.get('enable_http_compression')) && /\bgzip\b/.test(req.headers['accept-encoding'] ?? ''),
+})
+
+const isOn = (value: string | null): boolean => value === '1' || value === 'true'
 
 /** What answers say about the server. */
 export interface ServerFacts {
@@ -19,7 +35,7 @@ const TEXT = 'text/plain; charset=UTF-8'
 export function replyText(
   res: ServerResponse,
   status: number,
-  text: string,
+  text: string | Buffer,
   headers: Record<string, string> = {},
 ): void {
   res.statusCode = status
@@ -29,14 +45,14 @@ export function replyText(
 }
 
 export async function replyAnswer(
-  req: IncomingMessage,
   res: ServerResponse,
   facts: ServerFacts,
+  { inBlocks, zipped }: Packing,
   queryId: string,
   answer: QueryAnswer,
 ): Promise<void> {
-  const zipped = wantsGzip(req)
-  const body = zipped ? await compress(answer.bytes) : answer.bytes
+  const packed = inBlocks ? await compressedBlocks(answer.bytes) : answer.bytes
+  const body = zipped ? await compress(packed) : packed
   if (res.destroyed) return // the client has disconnected, and no event would follow
   res.writeHead(200, {
     ...COMMON,
@@ -67,13 +83,15 @@ function sent(res: ServerResponse): Promise<void> {
   })
 }
 
-export function replyException(
+export async function replyException(
   res: ServerResponse,
   facts: ServerFacts,
+  { inBlocks }: Packing,
   queryId: string | undefined,
   exception: ClickHouseException,
-): void {
-  replyText(res, exception.status, exception.toText(facts.version), {
+): Promise<void> {
+  const text = exception.toText(facts.version)
+  replyText(res, exception.status, inBlocks ? await compressedBlocks(Buffer.from(text)) : text, {
     'X-ClickHouse-Exception-Code': String(exception.code),
     ...(queryId === undefined ? {} : { 'X-ClickHouse-Query-Id': queryId }),
     ...(exception.status === 401 ? { 'WWW-Authenticate': 'Basic realm="ClickHouse server HTTP API"' } : {}),
@@ -85,10 +103,6 @@ const COMMON = {
   'X-Content-Type-Options': 'nosniff',
   'X-ClickHouse-Server-Display-Name': 'Tally',
 }
-
-const wantsGzip = (req: IncomingMessage): boolean =>
-  /[?&]enable_http_compression=1(?:&|$)/.test(req.url ?? '') &&
-  /\bgzip\b/.test(req.headers['accept-encoding'] ?? '')
 
 /** Numbers as text, as ClickHouse writes them. */
 function summaryText({ summary, bytes }: QueryAnswer): string {

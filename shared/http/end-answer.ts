@@ -14,7 +14,7 @@ const REST_BYTES = 16 * 1_024 * 1_024
  *
  * @param res its status and headers are set and not yet sent
  */
-export function endAnswer(res: ServerResponse, text: string): void {
+export function endAnswer(res: ServerResponse, text: string | Uint8Array): void {
   const { req } = res
   if (!isUnread(req)) res.end(text)
   else if (!isBodyHeldBack(req) && Number(req.headers['content-length']) <= KEPT_BYTES_MAX) {

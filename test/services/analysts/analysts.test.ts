@@ -17,6 +17,7 @@ import {
 } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
+import { unpackBlocks } from './unpack-blocks.ts'
 
 const LARGEST = '99999999999999999999.999999999999999999'
 
@@ -316,6 +317,32 @@ describe('analysts at the ClickHouse endpoint', () => {
       expect(gunzipSync(bytes).toString()).to.equal(`[${Array(10_000).fill(7).join(',')}]\n`)
     })
 
+    it('packs answers and errors into compressed blocks when it is asked to', async () => {
+      const answer = async (query: string, url: string) => {
+        const response = await fetch(`${endpoint.url}/?compress=1${url}`, {
+          method: 'POST',
+          body: query,
+          headers: { authorization: AUTHORIZATION },
+        })
+        return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) }
+      }
+      const numbers = await answer('SELECT arrayJoin(range(100000))', '')
+      expect(numbers.status).to.equal(200)
+      expect(unpackBlocks(numbers.bytes).toString()).to.equal(
+        Array.from({ length: 100_000 }, (_, n) => `${n}\n`).join(''),
+      )
+      const zipped = await answer('SELECT 1', '&enable_http_compression=1')
+      expect(unpackBlocks(zipped.bytes).toString()).to.equal('1\n')
+      for (const [query, status, code] of [
+        ['SELECT nothing', 404, 47],
+        ['DROP TABLE events', 403, 497],
+      ] as const) {
+        const refused = await answer(query, '')
+        expect(refused.status).to.equal(status)
+        expect(unpackBlocks(refused.bytes).toString()).to.match(new RegExp(`^Code: ${code}\\.`))
+      }
+    })
+
     it('refuses a body that is too large, also one that only grows so large when inflated', async () => {
       const large = ' '.repeat(10_000_000)
       for (const [body, headers] of [
@@ -356,7 +383,7 @@ describe('analysts at the ClickHouse endpoint', () => {
     })
 
     it('says what it does not have', async () => {
-      for (const url of [{ compress: '1' }, { decompress: '1' }, { role: 'admin' }])
+      for (const url of [{ decompress: '1' }, { role: 'admin' }])
         expect((await ask('SELECT 1', url)).status).to.equal(501)
       expect(
         (await ask('SELECT 1', {}, { 'content-type': 'multipart/form-data; boundary=x' })).status,
