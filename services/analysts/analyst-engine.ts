@@ -5,11 +5,12 @@ import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embed
 import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
-import { analystSettings } from './analyst-settings.ts'
+import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
+import { METADATA_TABLES } from './judge/metadata-tables.ts'
 import { TimeZones } from './judge/time-zones.ts'
 import { nativeForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
@@ -38,6 +39,24 @@ export interface BegunQuery {
    */
   answerQuickly(): Promise<QueryAnswer | undefined>
 }
+
+/** The settings of a query, in the order in which the later ones count, and the format when it names none. */
+interface HowToRun {
+  /** In force while the query is judged, too. */
+  limits: ClickHouseSettings
+  /** Of the request; those of the query's own clause come after them. */
+  own: ClickHouseSettings
+  last: ClickHouseSettings
+  fallback: string
+  endQueries: EndQueries
+}
+
+/** @returns how many there were */
+type EndQueries = (queryId: string) => number
+
+/** What KILL QUERY answers: a row if there was such a query. */
+const killed = (queryId: string, count: number): string =>
+  `SELECT 'waiting' AS kill_status, '${queryId}' AS query_id WHERE ${count} > 0`
 
 /** How many first attempts run at the same time. */
 export const QUICK_AT_ONCE = 2
@@ -112,22 +131,23 @@ export class AnalystEngine {
    * share the time of one query.
    *
    * @param comment names the query for kill
+   * @param endQueries ends the queries of the same user that have an id
    * @throws ClickHouseException when its settings or its format are not allowed
    */
-  begin(request: QueryRequest, comment: string): BegunQuery {
+  begin(request: QueryRequest, comment: string, endQueries: EndQueries): BegunQuery {
     const own = analystSettings(request.settings, this.limits, this.rules.zones)
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
-    const answer = (session: QueryRunner, settings: ClickHouseSettings) =>
-      this.judgeAndRun(within(budget, session), request, { limits, settings, fallback })
+    const answer = (session: QueryRunner, last: ClickHouseSettings = {}) =>
+      this.judgeAndRun(within(budget, session), request, { limits, own, last, fallback, endQueries })
     return {
-      answer: () => this.sessions.use((session) => answer(session, { ...limits, ...own })),
+      answer: () => this.sessions.use((session) => answer(session)),
       answerQuickly: () =>
         this.quick.use(async (session) => {
           const quickly = within(timeBudget(QUICK_S), session)
           try {
-            return await answer(quickly, { ...limits, ...own, ...QUICK_SETTINGS })
+            return await answer(quickly, QUICK_SETTINGS)
           } catch (err) {
             if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
             throw err
@@ -139,12 +159,15 @@ export class AnalystEngine {
   private async judgeAndRun(
     session: QueryRunner,
     request: QueryRequest,
-    how: { limits: ClickHouseSettings; settings: ClickHouseSettings; fallback: string },
+    { limits, own, last, fallback, endQueries }: HowToRun,
   ): Promise<QueryAnswer> {
     const { params } = request
-    const judged = await judgeQuery(session, textOf(request), params, how.limits, this.rules)
-    const format = judged.format === undefined ? how.fallback : requireOutputFormat(judged.format)
-    const result = await session.run({ text: judged.text, settings: how.settings, params, format })
+    const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
+    const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
+    const ofClause = analystSettings(judged.settings, this.limits, this.rules.zones)
+    const settings = { ...limits, ...own, ...ofClause, ...last }
+    const text = judged.kills === undefined ? judged.text : killed(judged.kills, endQueries(judged.kills))
+    const result = await session.run({ text, settings, params, format })
     const bytes = result.bytes()
     const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
     return {
@@ -171,7 +194,13 @@ export class AnalystEngine {
 const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
   run: (statement) =>
     budget.spend((leftS) =>
-      session.run({ ...statement, settings: { ...statement.settings, max_execution_time: leftS } }),
+      session.run({
+        ...statement,
+        settings: {
+          ...statement.settings,
+          max_execution_time: Math.min(leftS, statement.settings.max_execution_time ?? leftS),
+        },
+      }),
     ),
 })
 
@@ -181,7 +210,11 @@ async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRul
   return {
     functions: new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow)),
     zones: new TimeZones(),
-    tables: new Set(ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`])),
+    tables: new Set([
+      ...ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`]),
+      ...METADATA_TABLES,
+    ]),
     statements: schemaStatements(database),
+    settings: SETTINGS_OF_ANALYSTS,
   }
 }

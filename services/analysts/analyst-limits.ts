@@ -28,6 +28,8 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   query_plan_direct_read_from_text_index: 0,
   // Values stored as bytes, such as tokens, must not make the JSON invalid.
   output_format_json_validate_utf8: 1,
+  // JavaScript and others read a bare number as a double, which has 16 digits.
+  output_format_json_quote_decimals: 1,
   timeout_overflow_mode: 'throw',
   result_overflow_mode: 'throw',
   read_overflow_mode: 'throw',

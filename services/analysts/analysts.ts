@@ -24,6 +24,8 @@ export interface Analysts extends EndpointUser, Closeable {
 /** The largest body of a query. */
 const BODY_BYTES_MAX = 256 * 1_024
 const USER = 'analyst'
+/** Drivers name this database unless they are given another one; here it is the analysts' own. */
+const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
 const KILL_EVERY_MS = 50
 /** How long closing waits for queries: some functions of the engine check no limit before they are done. */
@@ -44,6 +46,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
         new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
     })
   const [quick, long] = [line(QUICK_AT_ONCE), line(connections)]
+  const running = queriesById()
   return {
     name: 'analysts of ClickHouse',
     user: USER,
@@ -51,16 +54,24 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     bodyBytesMax: BODY_BYTES_MAX,
     mayGet: true,
     waiting: () => quick.queued + long.queued,
-    async answer(request, signal, send) {
+    async answer(request, gone, send) {
       requireDatabase(request, analyticsDatabase(database))
+      const { ended, forget } = running.add(request.queryId)
+      const signal = AbortSignal.any([gone, ended])
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => engine.kill(comment).catch(() => undefined) // if this fails, the query's time limit ends it
       const turn = { signal, tenant: USER }
-      const query = engine.begin(request, comment)
-      // Each query begins with a quick attempt, so that a short query never waits for long ones.
-      const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
-      if (soon !== undefined) await send(soon)
-      else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
+      try {
+        const query = engine.begin(request, comment, (queryId) => running.end(queryId))
+        // Each query begins with a quick attempt, so that a short query never waits for long ones.
+        const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
+        if (soon !== undefined) await send(soon)
+        else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
+      } catch (err) {
+        throw ended.aborted ? ended.reason : err
+      } finally {
+        forget()
+      }
     },
     async close() {
       quick.close()
@@ -75,6 +86,30 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
         await sleep(KILL_EVERY_MS)
       }
       engine.close()
+    },
+  }
+}
+
+/** The queries that wait or run, by the ids that clients gave them; several may have the same. */
+function queriesById() {
+  const byId = new Map<string, Set<AbortController>>()
+  return {
+    add(queryId: string): { ended: AbortSignal; forget: () => void } {
+      const controller = new AbortController()
+      const same = byId.get(queryId) ?? new Set()
+      byId.set(queryId, same.add(controller))
+      const forget = () => {
+        same.delete(controller)
+        if (same.size === 0) byId.delete(queryId)
+      }
+      return { ended: controller.signal, forget }
+    },
+    /** @returns how many there were */
+    end(queryId: string): number {
+      const found = byId.get(queryId) ?? new Set()
+      for (const controller of found)
+        controller.abort(new ClickHouseException('QUERY_WAS_CANCELLED', 'the query was killed.'))
+      return found.size
     },
   }
 }
@@ -107,7 +142,7 @@ async function killedWhenGone<T>(
 }
 
 function requireDatabase({ database: asked }: QueryRequest, database: string): void {
-  if (asked !== undefined && asked !== '' && asked !== database)
+  if (asked !== undefined && !['', DEFAULT_DATABASE, database].includes(asked))
     throw new ClickHouseException(
       'UNKNOWN_DATABASE',
       `Database ${asked} does not exist; analysts have ${database}.`,

@@ -12,10 +12,11 @@ const REFUSED_BY_JUDGMENT = [
   "SELECT file('/dev/null')",
   "SELECT arrayMap(file, ['/dev/null'])",
   'SELECT * APPLY(file) FROM events',
-  'SELECT * FROM system.one',
+  'SELECT * FROM system.processes',
+  'SELECT (SELECT any(data_path) FROM system.databases)',
   'SELECT * FROM numbers(1)',
-  'SELECT 1 IN system.one',
-  'SELECT 1 SETTINGS max_threads = 1',
+  'SELECT 1 IN system.processes',
+  'SELECT (SELECT 1 SETTINGS max_threads = 1)',
 ]
 const REFUSED_AS_RESOLVED = [
   "SELECT arrayMap(file, ['/dev/null'])",
@@ -23,6 +24,7 @@ const REFUSED_AS_RESOLVED = [
   "SELECT * APPLY(file) FROM values('x String', ('/dev/null'))",
   'SELECT * FROM numbers(1)',
   'SELECT * FROM system.numbers LIMIT 1',
+  'SELECT data_path FROM system.databases',
 ]
 
 /**

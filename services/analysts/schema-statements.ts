@@ -1,31 +1,79 @@
 import { ANALYTICS_VIEWS } from '../../shared/clickhouse/analytics-database.ts'
 
+const NAME = '(?:\\w+|`[^`\\\\]+`)'
+const TEXT = String.raw`'(?:[^'\\]|\\.)*'`
+const LIKE = `(?: (?:NOT )?I?LIKE ${TEXT})?(?: LIMIT \\d+)?`
+
 /**
- * What clients ask about the schema, as ClickHouse formats it, and the statement that is run instead. It is a closed
- * list of whole statements. The engine shows the analysts' role only their database.
+ * Statements about the schema, as ClickHouse formats them, that run as they are: the engine shows the analysts' role
+ * only their database. A closed list of whole statements, so that nothing can follow, such as INTO OUTFILE.
  */
-export function schemaStatements(database: string): ReadonlyMap<string, string> {
-  const same = [
-    'SHOW DATABASES',
-    'SHOW TABLES',
-    `SHOW TABLES FROM ${database}`,
-    ...ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`]).flatMap((table) => [
-      `DESCRIBE TABLE ${table}`,
-      `EXISTS TABLE ${table}`,
-      `EXISTS VIEW ${table}`,
-    ]),
-  ]
-  return new Map([
-    ...same.map((text) => [text, text] as const),
-    // The first query of clickhouse-connect, for Python. The answer keeps this client from changing settings by itself.
-    [
-      'SELECT name, value, readonly FROM system.settings LIMIT 10000',
-      "SELECT 'readonly' AS name, '2' AS value, toUInt8(1) AS readonly",
-    ] as const,
-    // The first query of ClickHouse's Go client, and so of Grafana. The engine's answer would have the machine's name.
-    [
-      'SELECT displayName(), version(), revision(), timezone()',
-      "SELECT 'Tally' AS `displayName()`, version(), revision(), timezone()",
-    ] as const,
-  ])
+const SHOWN = new RegExp(
+  `^(?:${[
+    `SHOW DATABASES${LIKE}`,
+    `SHOW (?:FULL )?TABLES(?: FROM (${NAME}))?${LIKE}`,
+    `SHOW (?:EXTENDED )?(?:(?:FULL )?COLUMNS|INDEXES) FROM ${NAME}(?: FROM (${NAME}))?${LIKE}`,
+    `SHOW FUNCTIONS${LIKE}`,
+    `EXISTS DATABASE ${NAME}`,
+    `EXISTS (?:TABLE|VIEW) (?:${NAME}\\.)?${NAME}`,
+    `DESCRIBE TABLE (?:${NAME}\\.)?${NAME}`,
+  ].join('|')})$`,
+  's',
+)
+
+const CREATE = new RegExp(`^SHOW CREATE (?:TABLE|VIEW) (?:(${NAME})\\.)?(${NAME})$`)
+const USE = new RegExp(`^USE (${NAME})$`)
+
+/** What a statement of one row without columns of its own prints: nothing. */
+const NOTHING = 'SELECT 1 WHERE 0'
+
+/** Queries of clients that are answered otherwise than the engine would. */
+const ANSWERED_OTHERWISE: ReadonlyMap<string, string> = new Map([
+  // The first query of ClickHouse's Go client, and so of Grafana. The engine's answer would have the machine's name.
+  [
+    'SELECT displayName(), version(), revision(), timezone()',
+    "SELECT 'Tally' AS `displayName()`, version(), revision(), timezone()",
+  ],
+])
+
+/**
+ * What clients ask about the schema.
+ *
+ * @returns a function that takes a statement as ClickHouse formats it, and returns the statement to run instead, or
+ *   undefined when it is none of these
+ */
+export function schemaStatements(database: string): (text: string) => string | undefined {
+  return (text) => {
+    const [, ofTables, ofColumns] = SHOWN.exec(text) ?? []
+    if (SHOWN.test(text) && [ofTables, ofColumns].every((from) => isShown(unquoted(from), database)))
+      return text
+    const [, createdIn, created] = CREATE.exec(text) ?? []
+    if (created !== undefined && isOwn(unquoted(createdIn), database))
+      return showCreate(database, unquoted(created))
+    const [, used] = USE.exec(text) ?? []
+    if (used !== undefined && isOwn(unquoted(used), database)) return NOTHING
+    return ANSWERED_OTHERWISE.get(text)
+  }
+}
+
+/** Why `default`: drivers name this database unless they are given another one. */
+const isOwn = (name: string | undefined, database: string): boolean =>
+  name === undefined || name === 'default' || name === database
+
+/** Databases of which the engine shows what the analysts' role may see. Of others, it would show whether they exist. */
+const isShown = (name: string | undefined, database: string): boolean =>
+  isOwn(name, database) || /^(?:system|information_schema)$/i.test(name ?? '')
+
+const unquoted = <T extends string | undefined>(name: T): T => name?.replaceAll('`', '') as T
+
+/**
+ * A view's columns with types and comments. Why not SHOW CREATE itself: it shows what is beneath the view, which may
+ * change.
+ */
+function showCreate(database: string, table: string): string | undefined {
+  if (!(ANALYTICS_VIEWS as readonly string[]).includes(table)) return undefined
+  return `SELECT concat('CREATE VIEW ${database}.${table}\\n(\\n', arrayStringConcat(groupArray(
+      concat('    \`', name, '\` ', type, if(comment = '', '', concat(' COMMENT ''', replaceAll(comment, '''', ''''''), '''')))), ',\\n'), '\\n)') AS statement
+    FROM (SELECT name, type, comment FROM system.columns
+      WHERE database = '${database}' AND table = '${table}' ORDER BY position)`
 }

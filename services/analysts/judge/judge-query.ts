@@ -3,6 +3,7 @@ import type { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-sessi
 import { ClickHouseException, exceptionOfEngine } from '../exception.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge-resolved.ts'
 import { judgeTree } from './judge-tree.ts'
+import { requireShownColumns } from './metadata-tables.ts'
 import { requireSmallColumnPatterns } from './pattern.ts'
 import type { CallRules } from './require-harmless-call.ts'
 import { parseSyntaxTree } from './syntax-tree.ts'
@@ -14,11 +15,17 @@ export interface JudgedQuery {
   text: string
   /** The format of the FORMAT clause. */
   format: string | undefined
+  /** Of the SETTINGS clause, not checked yet. */
+  settings: ReadonlyMap<string, string>
+  /** The id of the query that this one ends; then `text` is empty. */
+  kills?: string
 }
 
 export interface JudgeRules extends CallRules {
-  /** Harmless statements that are not judged, as ClickHouse formats them, with the statement that is run instead. */
-  statements: ReadonlyMap<string, string>
+  /** Harmless statements that are not judged, as ClickHouse formats them, by the statement that is run instead. */
+  statements: (text: string) => string | undefined
+  /** The settings that a query may have. */
+  settings: readonly string[]
 }
 
 /** A connection, or a wrapper that limits the statements on one. */
@@ -64,9 +71,9 @@ export async function judgeQuery(
   limits: ClickHouseSettings,
   rules: JudgeRules,
 ): Promise<JudgedQuery> {
-  const judged = await judgeWritten(session, query, params, limits, rules)
+  const { select, ...judged } = await judgeWritten(session, query, params, limits, rules)
   const explain = explainerOf(session, params, { ...limits, ...SHOWN_WHOLE })
-  if (!judged.isListedStatement) judgeResolved(await explain('QUERY TREE passes = 1', judged.text), rules)
+  if (select !== undefined) judgeResolved(await explain('QUERY TREE passes = 1', select), rules)
   return judged
 }
 
@@ -81,23 +88,63 @@ export async function judgeWritten(
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
   rules: JudgeRules,
-): Promise<JudgedQuery & { isListedStatement: boolean }> {
+): Promise<JudgedQuery & { select: string | undefined }> {
   if (Buffer.byteLength(query) > QUERY_BYTES_MAX)
     throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the query is larger than ${QUERY_BYTES_MAX} bytes.`)
   const { formatted, tokens } = await formatAndTokenize(session, query, limits)
-  const { text, format } = splitFormat(formatted)
-  const statement = rules.statements.get(text)
-  if (statement !== undefined) return { text: statement, format, isListedStatement: true }
-  if (!/^(?:SELECT|WITH|\()/.test(text))
+  const { text, ...clauses } = splitClauses(formatted)
+  const statement = rules.statements(text)
+  if (statement !== undefined) return { text: statement, ...clauses, select: undefined }
+  const kills = KILL.exec(text)?.[1]
+  if (kills !== undefined) return { text: '', ...clauses, kills, select: undefined }
+  const { before, select: written, after } = splitWrapped(text)
+  if (!/^(?:SELECT|WITH|\()/.test(written))
     throw new ClickHouseException(
       'ACCESS_DENIED',
-      'analysts may run one SELECT over their views, and SHOW TABLES and DESCRIBE; nothing else.',
+      'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.',
     )
+  const select = withOwnSettings(written, rules.settings)
   requireHarmlessTokens(tokens, params, rules.zones)
-  requireSmallColumnPatterns(text)
+  requireSmallColumnPatterns(select)
   const explain = explainerOf(session, params, limits)
-  judgeTree(parseSyntaxTree(await explain('AST', text)), rules)
-  return { text, format, isListedStatement: false }
+  const tree = parseSyntaxTree(await explain('AST', select))
+  requireShownColumns(tree, tokens)
+  judgeTree(tree, rules)
+  return { text: `${before}${select}${after}`, ...clauses, select }
+}
+
+const KILL = /^KILL QUERY WHERE query_id = '([\w.:-]{1,128})' A?SYNC$/
+
+/**
+ * EXPLAIN of a plan, with options that are switched on or off, or DESCRIBE of what a SELECT returns. Options that repeat
+ * the columns of each step are left out (header, json, graph): a query of 100 joins made gigabytes of them, which the
+ * engine's limits of memory and time did not end.
+ */
+const EXPLAINED =
+  /^(EXPLAIN (?:(?:SYNTAX|PIPELINE) )?(?:(?:(?:actions|description|indexes|projections|sorting) = [01](?:, | ))*))(.*)$/s
+const DESCRIBED = /^(DESCRIBE TABLE \()(.*)(\))$/s
+
+/** Takes a SELECT out of a statement about it. The statement is put together again from the SELECT as it was judged. */
+function splitWrapped(text: string): { before: string; select: string; after: string } {
+  const [, before = '', select = text, after = ''] = EXPLAINED.exec(text) ?? DESCRIBED.exec(text) ?? []
+  return { before, select, after }
+}
+
+/** Text and quoted names, or the table that lists all settings of the engine. */
+const SETTINGS_TABLE = /(['`])(?:\\[^]|(?!\1)[^\\])*\1|\bsystem\.settings\b(?!\.)/g
+/** No tool names it more often; each replacement makes the text longer. */
+const SETTINGS_TABLES_MAX = 20
+
+/** Replaces the table of settings by those that a query may have: clients send what they find there. */
+function withOwnSettings(select: string, names: readonly string[]): string {
+  const own = names.map((name) => `'${name}'`).join(', ')
+  const shown = `(SELECT * REPLACE (toUInt8(0) AS readonly) FROM system.settings WHERE name IN (${own}))`
+  let replaced = 0
+  return select.replace(SETTINGS_TABLE, (found) => {
+    if (found !== 'system.settings') return found
+    if (++replaced > SETTINGS_TABLES_MAX) throw tooMuchToJudge()
+    return shown
+  })
 }
 
 function explainerOf(
@@ -167,11 +214,35 @@ const escapeParam = (text: string): string =>
     .replaceAll('\r', '\\r')
     .replaceAll('\0', '\\0')
 
+const VALUE = String.raw`(?:'(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?|true|false)`
+const SETTING = `(\\w+) = (${VALUE})`
+const SETTINGS = new RegExp(`^${SETTING}(?:, ${SETTING})*$`, 's')
+const CLAUSE = ' SETTINGS '
+const FORMAT_CHARACTERS_MAX = 100
+
 /**
- * Removes the FORMAT clause. If these words were ever something else, it does no harm: the rest is judged by itself,
- * and only the rest is run.
+ * Removes the clauses FORMAT and SETTINGS from the end of a statement, where a SETTINGS clause may stand before FORMAT
+ * or after it. If these words were ever something else, it does no harm: the rest is judged by itself, and only the rest
+ * is run.
  */
-function splitFormat(formatted: string): JudgedQuery {
-  const [, text = formatted, format] = /^(.*) FORMAT (\w+)$/s.exec(formatted) ?? []
-  return { text, format }
+function splitClauses(formatted: string): JudgedQuery {
+  const settings = new Map<string, string>()
+  const output = splitSettings(formatted)
+  const [ending, format] = / FORMAT (\w+)$/.exec(output.text.slice(-FORMAT_CHARACTERS_MAX)) ?? ['']
+  const own = splitSettings(output.text.slice(0, output.text.length - ending.length))
+  for (const [, name = '', value = ''] of `${own.clause}, ${output.clause}`.matchAll(
+    new RegExp(SETTING, 'gs'),
+  ))
+    settings.set(name, unquote(value))
+  return { text: own.text, format, settings }
 }
+
+/** Why only the last one is looked at: to try each would take long in a text of many. */
+function splitSettings(text: string): { text: string; clause: string } {
+  const at = text.lastIndexOf(CLAUSE)
+  const clause = at < 0 ? '' : text.slice(at + CLAUSE.length)
+  return SETTINGS.test(clause) ? { text: text.slice(0, at), clause } : { text, clause: '' }
+}
+
+const unquote = (value: string): string =>
+  value.startsWith("'") ? value.slice(1, -1).replaceAll(/\\(.)/gs, '$1') : value

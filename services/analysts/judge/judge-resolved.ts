@@ -1,5 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
 import { ClickHouseException } from '../exception.ts'
+import { isValues } from './judge-tree.ts'
+import { DATABASES_TABLE, HIDDEN_COLUMNS } from './metadata-tables.ts'
 import type { CallRules } from './require-harmless-call.ts'
 
 /** Makes EXPLAIN QUERY TREE show all of a query. Otherwise it has `__getScalar` in place of a scalar subquery. */
@@ -17,15 +19,33 @@ const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0
  * @throws ClickHouseException when something else is used
  */
 export function judgeResolved(lines: readonly string[], { functions, tables }: CallRules): void {
+  requireHiddenUnread(lines)
   for (const line of lines) {
     const text = line.trimStart()
-    if (text.startsWith('TABLE_FUNCTION ')) throw refusal('a table function')
+    if (text.startsWith('TABLE_FUNCTION ') && !valuesOf(text, ' table_function_name: ').every(isValues))
+      throw refusal('a table function')
     if (text.startsWith('FUNCTION id: '))
       for (const name of valuesOf(text, ' function_name: ')) requireFunction(name, functions)
     if (text.startsWith('TABLE id: '))
       for (const name of valuesOf(text, ' table_name: ')) requireTable(name, tables)
   }
 }
+
+/** Refuses columns that name folders of the machine. */
+function requireHiddenUnread(lines: readonly string[]): void {
+  const hiding = new Set(lines.flatMap((line) => HIDING_TABLE.exec(line)?.slice(1) ?? []))
+  for (const line of hiding.size === 0 ? [] : lines) {
+    const text = line.trimStart()
+    if (!text.startsWith('COLUMN id: ')) continue
+    const names = valuesOf(text, ' column_name: ').filter((name) =>
+      HIDDEN_COLUMNS.includes(name.split('.')[0] ?? ''),
+    )
+    if (names.length > 0 && valuesOf(text, ' source_id: ').some((id) => hiding.has(id)))
+      throw refusal(`the column ${names.join()} of ${DATABASES_TABLE}`)
+  }
+}
+
+const HIDING_TABLE = new RegExp(`^\\s*TABLE id: (\\d+),.* table_name: ${DATABASES_TABLE}(?:,|$)`)
 
 function requireFunction(name: string, functions: CallRules['functions']): void {
   if (functions.findAllowed(name) === undefined) throw refusal(`the function ${name}`)

@@ -81,10 +81,28 @@ function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): voi
   const isUnion = kind === 'SelectWithUnionQuery'
   const allowed = grammar[kind] ?? []
   for (const child of children) {
+    if (kind === 'TableExpression' && isWrittenTable(child)) continue
     if (!allowed.includes(child.kind))
       throw refusal(WHAT_IT_IS[`${kind} ${child.kind}`] ?? WHAT_IT_IS[child.kind] ?? `${child.kind} here`)
     walk(child, isUnion ? UNION : CHILDREN, rules)
   }
+}
+
+/** The name of the one table function that analysts may use. */
+export const isValues = (name: string): boolean => /^values$/i.test(name)
+
+/**
+ * Whether a table is one of written rows: `VALUES ((1, 'a'), (2, 'b'))`. Why tuples alone: a text in the first place
+ * would be taken for the types of the columns.
+ */
+function isWrittenTable({ kind, detail, children }: SyntaxNode): boolean {
+  const rows = children.flatMap((list) => list.children)
+  return (
+    kind === 'Function' &&
+    isValues(detail) &&
+    rows.length > 0 &&
+    rows.every((row) => row.kind === 'Literal' && row.detail.startsWith('Tuple_('))
+  )
 }
 
 const UNION: typeof CHILDREN = { ...CHILDREN, ExpressionList: QUERIES }

@@ -343,6 +343,20 @@ describe('analysts at the ClickHouse endpoint', () => {
       }
     })
 
+    it('has the settings of a query from its own clause, too, which counts last', async () => {
+      const decimals = 'SELECT sum(quantity) AS q FROM events WHERE currency IS NULL FORMAT JSONEachRow'
+      expect(await read(decimals), 'text, as a number would be read as a double').to.equal('{"q":"7"}\n')
+      const setting = 'SETTINGS output_format_json_quote_decimals'
+      expect(await read(`${decimals} ${setting} = 0`)).to.equal('{"q":7}\n')
+      expect(await read(`SELECT 1 AS q ${setting} = 1, max_threads = 3, extremes = 0`)).to.equal('1\n')
+      const own = { output_format_json_quote_decimals: '1' }
+      expect(await read(`${decimals} ${setting} = false`, own)).to.equal('{"q":7}\n')
+      expect(await read("SELECT ' SETTINGS x = 1' AS q FORMAT CSV")).to.equal('" SETTINGS x = 1"\n')
+      const { code, text } = await ask('SELECT 1 SETTINGS max_threads = 1, allow_ddl = 1')
+      expect(code).to.equal(497)
+      expect(text).to.contain('the setting allow_ddl cannot be changed by analysts')
+    })
+
     it('refuses a body that is too large, also one that only grows so large when inflated', async () => {
       const large = ' '.repeat(10_000_000)
       for (const [body, headers] of [
@@ -377,7 +391,10 @@ describe('analysts at the ClickHouse endpoint', () => {
       expect(await read('SELECT currentDatabase()', { database: endpoint.database })).to.equal(
         `${endpoint.database}\n`,
       )
-      for (const database of [clickhouse.database, 'system', 'default', 'nowhere'])
+      expect(await read('SELECT currentDatabase()', { database: 'default' })).to.equal(
+        `${endpoint.database}\n`,
+      )
+      for (const database of [clickhouse.database, 'system', 'nowhere'])
         expect((await ask('SELECT 1', { database })).code).to.equal(81)
       expect((await ask('SELECT 1', {}, { 'x-clickhouse-database': 'system' })).code).to.equal(81)
     })

@@ -76,20 +76,32 @@ describe('limits of the ClickHouse endpoint', function () {
     for (const { answer: ended } of await Promise.all(heavy)) expect(ended.code).to.be.oneOf([159, BUSY])
   })
 
+  it('ends a query by its id, whether it runs or waits, and no other', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'other'] // three run at once
+    const asked = ids.map((id) => timed(ask(ENDLESS, { query_id: `endless.${id}` })))
+    await sleep(500)
+    const kill = async (id: string) => (await ask(`KILL QUERY WHERE query_id = '${id}'`)).text
+    for (const id of ids.slice(0, -1))
+      expect(await kill(`endless.${id}`)).to.equal(`waiting\tendless.${id}\n`)
+    const ended = await Promise.all(asked)
+    for (const [nth, { answer, ms }] of ended.entries()) {
+      expect(answer.code, `${ids[nth] ?? ''}: ${answer.text}`).to.equal(ids[nth] === 'other' ? 159 : 394)
+      if (ids[nth] !== 'other') expect(ms).to.be.lessThan(1_900)
+    }
+    expect(await kill('endless.a')).to.equal('')
+  })
+
   it('gives the whole of an answer, however its first attempt ended', async () => {
     const rows = await ask('SELECT event_id FROM events LIMIT 20000')
     expect(rows.text.split('\n')).to.have.length(20_001)
-    const broken = await ask('SELECT event_id FROM events', {
-      max_result_rows: '30000',
-      max_block_size: '1000',
-      result_overflow_mode: 'break',
-    })
-    expect(broken.code, broken.text.slice(0, 200)).to.equal(497) // the block is not theirs to set
-    const cut = await ask('SELECT event_id FROM events', {
-      max_result_rows: '30000',
-      result_overflow_mode: 'break',
-    })
-    expect(cut.text.split('\n').length).to.be.within(30_001, 200_001)
+    for (const url of [{}, { max_block_size: '1000' }]) {
+      const cut = await ask('SELECT event_id FROM events', {
+        max_result_rows: '30000',
+        result_overflow_mode: 'break',
+        ...url, // the block is not theirs to set
+      })
+      expect(cut.text.split('\n').length).to.be.within(30_001, 200_001)
+    }
   })
 
   it('does not keep the services waiting while analysts use all that they may', async () => {

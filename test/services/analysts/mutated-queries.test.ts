@@ -3,6 +3,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { limitSettings } from '../../../services/analysts/analyst-limits.ts'
+import { SETTINGS_OF_ANALYSTS } from '../../../services/analysts/analyst-settings.ts'
 import { ClickHouseException, exceptionOfEngine } from '../../../services/analysts/exception.ts'
 import {
   FunctionNames,
@@ -83,6 +84,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
       zones: new TimeZones(),
       tables: new Set(['events', 'daily_usage', `${analytics}.events`, `${analytics}.daily_usage`]),
       statements: schemaStatements(analytics),
+      settings: SETTINGS_OF_ANALYSTS,
     }
   })
   after(async () => {
