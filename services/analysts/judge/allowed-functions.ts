@@ -10,7 +10,6 @@
  * - take the name of a function or of a format as text (arrayReduce, formatRow, initializeAggregation);
  * - work on inner states of aggregate functions;
  * - can keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch);
- * - make long text out of short (repeat, leftPad);
  * - have the name of a table function too (format, file).
  */
 const SCALAR = {
@@ -53,7 +52,7 @@ const SCALAR = {
   concatWithSeparator conv endsWith endsWithCaseInsensitive firstLine initcap isValidUTF8 isValidASCII left leftUTF8
   lengthUTF8 lower lowerUTF8 regexpExtract regexpPosition reverseUTF8 right rightUTF8
   startsWith startsWithCaseInsensitive substring substringUTF8 substringIndex
-  toValidUTF8 trimBoth trimLeft trimRight upper upperUTF8 regexpQuoteMeta replaceAll replaceOne replaceRegexpAll
+  leftPad leftPadUTF8 repeat rightPad rightPadUTF8 toValidUTF8 trimBoth trimLeft trimRight upper upperUTF8 regexpQuoteMeta replaceAll replaceOne replaceRegexpAll
   replaceRegexpOne translate overlay countMatches countMatchesCaseInsensitive countSubstrings
   countSubstringsCaseInsensitive extract extractAll extractAllGroupsHorizontal extractAllGroupsVertical
   extractGroups hasSubsequence hasSubsequenceCaseInsensitive hasToken hasTokenCaseInsensitive ilike like locate
@@ -128,7 +127,7 @@ const SCALAR = {
   others: `
   bar currentDatabase currentUser formatReadableDecimalSize formatReadableQuantity formatReadableSize
   formatReadableTimeDelta generateUUIDv4 identity ignore isDecimalOverflow materialize parseReadableSize
-  parseReadableSizeOrNull parseTimeDelta rand rand64 randCanonical revision throwIf toTypeName transform version`,
+  parseReadableSizeOrNull parseTimeDelta rand rand64 randCanonical revision seriesOutliersDetectTukey throwIf toTypeName transform version`,
 }
 
 const AGGREGATE = `
@@ -137,7 +136,8 @@ const AGGREGATE = `
   covarSampStable cume_dist deltaSum deltaSumTimestamp denseRank entropy exponentialMovingAverage
   exponentialTimeDecayedAvg exponentialTimeDecayedCount exponentialTimeDecayedMax exponentialTimeDecayedSum
   groupArray groupArrayLast groupArrayMovingAvg groupArrayMovingSum groupArraySample groupArraySorted groupBitAnd
-  groupBitOr groupBitXor groupConcat groupUniqArray histogram intervalLengthSum kurtPop kurtSamp lag lagInFrame lead
+  groupBitOr groupBitXor groupConcat groupUniqArray histogram intervalLengthSum kurtPop kurtSamp lag lagInFrame
+  largestTriangleThreeBuckets lead
   leadInFrame max maxIntersections maxIntersectionsPosition min nonNegativeDerivative nth_value ntile percentRank
   quantile quantileBFloat16 quantileBFloat16Weighted quantileDD quantileExact quantileExactExclusive
   quantileExactHigh quantileExactInclusive quantileExactLow quantileExactWeighted quantileExactWeightedInterpolated
@@ -145,7 +145,8 @@ const AGGREGATE = `
   quantileTimingWeighted quantiles quantilesBFloat16 quantilesBFloat16Weighted quantilesDD quantilesExact
   quantilesExactExclusive quantilesExactHigh quantilesExactInclusive quantilesExactLow quantilesExactWeighted
   quantilesExactWeightedInterpolated quantilesGK quantilesInterpolatedWeighted quantilesTDigest
-  quantilesTDigestWeighted quantilesTiming quantilesTimingWeighted rank retention row_number singleValueOrNull
+  quantilesTDigestWeighted quantilesTiming quantilesTimingWeighted rank retention row_number simpleLinearRegression
+  singleValueOrNull
   skewPop skewSamp sparkbar stddevPop stddevPopStable stddevSamp stddevSampStable sum sumCount sumKahan
   sumMappedArrays topK topKWeighted uniq uniqCombined uniqCombined64 uniqExact uniqHLL12 uniqUpTo varPop
   varPopStable varSamp varSampStable windowFunnel`
@@ -223,6 +224,14 @@ export const SEARCHING: ReadonlySet<string> = new Set(
  */
 export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
   namesOf('countEqual has indexOf indexOfAssumeSorted mapContainsKey mapContainsValue'),
+)
+
+/**
+ * Functions that make long text out of short: by how much must be written out. What `repeat` repeats must be a literal,
+ * too, as several around each other would multiply.
+ */
+export const PADDING: ReadonlySet<string> = new Set(
+  namesOf('leftPad leftPadUTF8 repeat rightPad rightPadUTF8'),
 )
 
 /** For each function, the index (from 0) of the argument that is a regular expression or a pattern of LIKE. */

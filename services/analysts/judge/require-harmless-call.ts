@@ -1,6 +1,7 @@
 import { ClickHouseException } from '../exception.ts'
 import {
   LOOKING_THROUGH,
+  PADDING,
   PATTERN_ARGUMENT_OF,
   SEARCHING,
   TYPE_ARGUMENT_OF,
@@ -33,6 +34,7 @@ export function requireHarmlessCall(call: SyntaxNode, { functions, zones, tables
   if (/^(?:global)?(?:not)?(?:null)?in$/i.test(canonical)) requireSet(args[1], tables)
   if (SEARCHING.has(canonical)) requireNeedle(args, canonical)
   if (LOOKING_THROUGH.has(canonical)) requireWrittenOut(args, canonical)
+  if (PADDING.has(canonical)) requireWrittenLength(args, canonical)
   const patternAt = PATTERN_ARGUMENT_OF.get(canonical)
   if (patternAt !== undefined) requirePattern(args[patternAt], canonical)
   const typeAt = TYPE_ARGUMENT_OF.get(canonical)
@@ -78,6 +80,21 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
     throw new ClickHouseException(
       'ACCESS_DENIED',
       `what ${name} looks for must be written out as text of at most ${NEEDLE_CHARACTERS_MAX} characters here; without backslashes.`,
+    )
+}
+
+const LENGTH_MAX = 1_000
+
+function requireWrittenLength([text, length]: readonly SyntaxNode[], name: string): void {
+  const [, written] = /^UInt64_(\d+)$/.exec(length?.kind === 'Literal' ? length.detail : '') ?? []
+  const isShort = written !== undefined && Number(written) <= LENGTH_MAX
+  const isShortText = text?.kind === 'Literal' && text.detail.length <= LENGTH_MAX
+  if (!isShort || (name === 'repeat' && !isShortText))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      name === 'repeat'
+        ? `what repeat repeats, and how often, at most ${LENGTH_MAX} times, must be written out here.`
+        : `the length of ${name} must be written out as a number of at most ${LENGTH_MAX} here.`,
     )
 }
 

@@ -106,6 +106,28 @@ describe('patterns and lists in queries of analysts', () => {
     expect(params.text).to.equal('0\n')
   })
 
+  it('text grows by lengths that are written out', async () => {
+    for (const [call, expected] of [
+      ["leftPad('7', 3, '0')", '007'],
+      ["rightPadUTF8('ä', 3, '.')", 'ä..'],
+      ["repeat('ab', 3)", 'ababab'],
+    ] as const)
+      expect((await endpoint.ask(`SELECT ${call}`)).text).to.equal(`${expected}\n`)
+    for (const call of [
+      'leftPad(event_id, 1001)',
+      'leftPad(event_id, length(event_id))',
+      "leftPad('x', -1)",
+      'rightPad(event_id, materialize(9))',
+      "repeat('x', 1001)",
+      'repeat(event_id, 2)',
+      "repeat(repeat('x', 1000), 1000)",
+      `repeat('${'x'.repeat(2_000)}', 2)`,
+    ]) {
+      const { status, text } = await select(call)
+      expect([status, text], call).to.satisfy(() => status === 403 && text.includes('must be written out'))
+    }
+  })
+
   it('lists that are computed are not gone through for each row', async () => {
     for (const search of SEARCHES) {
       const { status, text } = await select(search)
