@@ -1,16 +1,11 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { cp, mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { SchemaOf } from '../../shared/http/operation.ts'
-import { skipFor } from '../run/pending.ts'
 import { ApiClient } from '../support/api-client.ts'
+import { copyPrograms, requirePrograms, runIn } from '../support/programs.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { makeTempFolder } from '../support/temp-folder.ts'
-
-const execute = promisify(execFile)
 
 const OPENAPI = path.join(PROJECT_ROOT, 'openapi.yaml')
 const OAPI_CODEGEN_VERSION = '2.8.2'
@@ -53,21 +48,21 @@ describe('clients that are generated from openapi.yaml', () => {
       ['mvn', '--version'],
       ['javac', '--version'],
     ])
-    const folder = await copyOf('java')
+    const folder = await copyPrograms('long/generated-clients/java')
     const goals = ['compile', 'dependency:copy-dependencies']
-    await run(folder, 'mvn', ['-B', '-q', ...goals, '-DoutputDirectory=libs', `-Dopenapi=${OPENAPI}`])
-    const printed = await run(folder, 'java', ['-cp', 'target/classes:libs/*', 'ReadAccounts', ...words])
+    await runIn(folder, 'mvn', ['-B', '-q', ...goals, '-DoutputDirectory=libs', `-Dopenapi=${OPENAPI}`])
+    const printed = await runIn(folder, 'java', ['-cp', 'target/classes:libs/*', 'ReadAccounts', ...words])
     expect(JSON.parse(printed)).to.deep.equal(expected)
   })
 
   it('read accounts in Go, by oapi-codegen', async function () {
     this.timeout(TIMEOUT_MS)
     requirePrograms(this, 'REQUIRE_GO', [['go', 'version']])
-    const folder = await copyOf('go')
+    const folder = await copyPrograms('long/generated-clients/go')
     await mkdir(path.join(folder, 'tally'))
-    await run(folder, 'go', ['run', OAPI_CODEGEN, '-config', 'oapi-codegen.yaml', OPENAPI])
-    await run(folder, 'go', ['build', '-mod=readonly', '-o', 'read', '.'])
-    const printed = await run(folder, './read', words)
+    await runIn(folder, 'go', ['run', OAPI_CODEGEN, '-config', 'oapi-codegen.yaml', OPENAPI])
+    await runIn(folder, 'go', ['build', '-mod=readonly', '-o', 'read', '.'])
+    const printed = await runIn(folder, './read', words)
     expect(JSON.parse(printed)).to.deep.equal(expected)
   })
 
@@ -134,30 +129,4 @@ async function makeAccounts(
   expect(expected.full.archived_at).to.be.a('number')
   expect(expected.missing).to.deep.include({ status: 404 })
   return { expected, words: [url, key, fullId, bareId, grant.id, price.id, MISSING] }
-}
-
-/** Skips the test where one of the programs is not there; with the setting 1 it fails. */
-function requirePrograms(suite: Mocha.Context, setting: string, programs: [string, string][]): void {
-  const missing = programs.filter(([program, word]) => spawnSync(program, [word]).status !== 0)
-  if (missing.length === 0) return
-  const reason = `not on the PATH: ${missing.map(([program]) => program).join(', ')}`
-  if (process.env[setting] === '1') throw new Error(`${setting}=1, and ${reason}`)
-  skipFor(suite, reason)
-}
-
-/** A folder of its own with the program in that language. */
-async function copyOf(language: string): Promise<string> {
-  const folder = await makeTempFolder(`client-${language}`)
-  await cp(path.join(PROJECT_ROOT, 'test/long/generated-clients', language), folder, { recursive: true })
-  return folder
-}
-
-/** @returns what the program printed @throws Error with all it printed when it fails */
-async function run(folder: string, program: string, words: string[]): Promise<string> {
-  try {
-    return (await execute(program, words, { cwd: folder, maxBuffer: 16 << 20 })).stdout
-  } catch (err) {
-    const { stdout = '', stderr = '' } = err as { stdout?: string; stderr?: string }
-    throw new Error(`${program} failed: ${(stdout + stderr).slice(-4_000)}`, { cause: err })
-  }
 }

@@ -1,0 +1,121 @@
+import { expect } from 'chai'
+import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { type AnalystEndpoint, PASSWORD, startAnalysts, USER } from '../../support/analysts.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
+import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
+import { ACCOUNT, makeReport } from '../../support/usage-event.ts'
+
+/** What a first run fetches comes over the network. */
+const TIMEOUT_MS = 600_000
+const EVENTS = 20_000
+/** Not exact in any double: its last digit is the 31st. */
+const QUANTITY = '1234567890.000000000000000001'
+const SUM = '24691357800000.00000000000002'
+/** As a Decimal with 18 digits is written by drivers. */
+const PADDED_SUM = `${SUM}0000`
+const VIEWS = 'daily_usage events'
+
+describe('drivers of analysts, with their default settings', function () {
+  this.timeout(TIMEOUT_MS)
+  let clickhouse: OpenedClickHouse
+  let endpoint: AnalystEndpoint
+  let columns: string
+
+  before(async () => {
+    clickhouse = await createClickHouse('drivers')
+    endpoint = await startAnalysts(clickhouse)
+    const events = Array.from({ length: EVENTS }, (_, n) =>
+      makeReport({ quantity: QUANTITY, occurredAt: 1_767_225_600 + n }),
+    )
+    await usageEventRepository(clickhouse.client).insertLines(
+      Buffer.from(events.map(usageEventToLine).join('\n')),
+    )
+    const described = await endpoint.ask('SELECT name FROM system.columns WHERE table = {t:String}', {
+      param_t: 'events',
+    })
+    columns = described.text.trim().split('\n').join(' ')
+  })
+  after(async () => {
+    await endpoint.close()
+    await clickhouse.close()
+  })
+
+  const address = () => new URL(endpoint.url).host
+  /** The lines that a program prints, each a name and a value. */
+  const told = async (folder: string, program: string, words: string[]): Promise<string[][]> => {
+    const printed = await runIn(folder, program, words)
+    return printed
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.split('\t'))
+  }
+
+  it('clickhouse-jdbc for Java: selects, prepares, describes', async function () {
+    requirePrograms(this, 'REQUIRE_MAVEN', [
+      ['mvn', '--version'],
+      ['javac', '--version'],
+    ])
+    const folder = await copyPrograms('services/analysts/clients/java')
+    await runIn(folder, 'mvn', [
+      '-B',
+      '-q',
+      'compile',
+      'dependency:copy-dependencies',
+      '-DoutputDirectory=libs',
+    ])
+    const words = ['-cp', 'target/classes:libs/*', 'AskAsAnalyst', address(), USER, PASSWORD, ACCOUNT]
+    expect(await told(folder, 'java', words)).to.deep.equal([
+      ['sum', PADDED_SUM],
+      ['rows', String(EVENTS)],
+      ['max rows', '7'],
+      ['error', '47'],
+      ['prepared', String(EVENTS)],
+      ['schemas', endpoint.database],
+      ['tables', VIEWS],
+      ['columns', columns],
+      ['functions', 'quantileExact'],
+      ['types', 'Decimal256'],
+      ['keys', ''],
+      ['keys', ''],
+      ['keys', ''],
+    ])
+  })
+
+  it('clickhouse-go for Go and Grafana: with each way of compression', async function () {
+    requirePrograms(this, 'REQUIRE_GO', [['go', 'version']])
+    const folder = await copyPrograms('services/analysts/clients/go')
+    await runIn(folder, 'go', ['build', '-mod=readonly', '-o', 'ask', '.'])
+    const words = [address(), USER, PASSWORD, ACCOUNT]
+    expect(await told(folder, './ask', words)).to.deep.equal(
+      ['none', 'lz4', 'zstd', 'gzip'].map((way) => [way, `${SUM} ${EVENTS} ${EVENTS} 47`]),
+    )
+  })
+
+  it('clickhouse-connect for Python and its SQLAlchemy dialect: query, stream, reflect', async function () {
+    requirePrograms(this, 'REQUIRE_PYTHON', [['python3', '--version']])
+    const folder = await copyPrograms('services/analysts/clients/python')
+    await runIn(folder, 'python3', ['-m', 'venv', 'venv'])
+    await runIn(folder, 'venv/bin/pip', [
+      'install',
+      '-q',
+      '--disable-pip-version-check',
+      '-r',
+      'requirements.txt',
+    ])
+    const { hostname, port } = new URL(endpoint.url)
+    const words = ['ask_as_analyst.py', hostname, port, USER, PASSWORD, ACCOUNT]
+    expect(await told(folder, 'venv/bin/python', words)).to.deep.equal([
+      ...['True', 'False', 'lz4', 'zstd', 'gzip'].map((compress) => [`sum ${compress}`, PADDED_SUM]),
+      ['parameter', String(EVENTS)],
+      ['rows', String(EVENTS)],
+      ['command', VIEWS],
+      ['error', '47'],
+      ['views', VIEWS],
+      ['columns', columns],
+      ['reflected', String(columns.split(' ').length)],
+      ['selected', PADDED_SUM],
+    ])
+  })
+})
