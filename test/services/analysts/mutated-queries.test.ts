@@ -163,7 +163,8 @@ describe('mutated queries at the ClickHouse endpoint', function () {
           await run('SET ROLE DEFAULT')
         }
       })
-      // A role does not bind scalar functions: reading a file is what the other lines are for.
-      return query.includes('file') || query.includes('ROLE') ? undefined : text
+      // A role does not bind scalar functions, nor tables of the engine that show what others asked, such as the errors
+      // of the queries here: these are what the other lines are for.
+      return /file|ROLE|\bsystem\b/i.test(query) ? undefined : text
     }))
 })
