@@ -42,7 +42,15 @@ const HARMLESS = [
   'SELECT * EXCEPT (properties) REPLACE (quantity * 2 AS quantity) FROM events',
   "SELECT CAST('1' AS Int8), '2'::Decimal(10, 2), toDateTime('2026-01-01 00:00:00', 'UTC')",
   'SELECT sum(quantity) OVER (PARTITION BY account_id ORDER BY occurred_at) FROM events',
+  'SELECT t.name, d.engine FROM system.tables AS t JOIN system.databases AS d ON t.database = d.name',
+  "SELECT name, value FROM system.settings WHERE name LIKE 'max%'",
+  'EXPLAIN indexes = 1 SELECT count() FROM events',
+  'DESCRIBE (SELECT quantity FROM events)',
+  "SHOW TABLES LIKE '%'",
+  "SELECT count() FROM events SETTINGS max_threads = 1, session_timezone = 'UTC' FORMAT CSV",
 ]
+/** How often each stands among the attacks: about as many queries are to begin harmless as not. */
+const HARMLESS_TIMES = 15
 
 /** What each line of defence must hold alone: chains are not to hang on their weakest link. */
 describe('mutated queries at the ClickHouse endpoint', function () {
@@ -67,7 +75,10 @@ describe('mutated queries at the ClickHouse endpoint', function () {
         VALUES ('${CANARY}', '${CANARY}', 'usd', 0, 'event_${'0'.repeat(32)}', 1, '${CANARY}', 0, 1, 1)`,
     })
     const written = path.join(folder, 'written.csv')
-    corpus = [...HARMLESS, ...Object.values(attacks({ file, written, database, analytics })).flat()]
+    corpus = [
+      ...Array<string[]>(HARMLESS_TIMES).fill(HARMLESS).flat(),
+      ...Object.values(attacks({ file, written, database, analytics })).flat(),
+    ]
     if (engine === undefined) throw new Error('not embedded')
     // It asks addresses, which nobody answers at: tried ten times, with pauses, one of them took two minutes.
     const setup = `USE ${analytics}; SET max_query_size = 8000000, http_max_tries = 1`
@@ -165,6 +176,6 @@ describe('mutated queries at the ClickHouse endpoint', function () {
       })
       // A role does not bind scalar functions, nor tables of the engine that show what others asked, such as the errors
       // of the queries here: these are what the other lines are for.
-      return /file|ROLE|\bsystem\b/i.test(query) ? undefined : text
+      return /file|ROLE|errors|processes|_log|warnings|stack_trace/i.test(query) ? undefined : text
     }))
 })
