@@ -44,9 +44,8 @@ const ANSWERED_OTHERWISE: ReadonlyMap<string, string> = new Map([
  */
 export function schemaStatements(database: string): (text: string) => string | undefined {
   return (text) => {
-    const [, ofTables, ofColumns] = SHOWN.exec(text) ?? []
-    if (SHOWN.test(text) && [ofTables, ofColumns].every((from) => isShown(unquoted(from), database)))
-      return text
+    const [shown, ...databases] = SHOWN.exec(text) ?? []
+    if (shown !== undefined && databases.every((name) => isShown(unquoted(name), database))) return text
     const [, createdIn, created] = CREATE.exec(text) ?? []
     if (created !== undefined && isOwn(unquoted(createdIn), database))
       return showCreate(database, unquoted(created))

@@ -217,6 +217,7 @@ const escapeParam = (text: string): string =>
 const VALUE = String.raw`(?:'(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?|true|false)`
 const SETTING = `(\\w+) = (${VALUE})`
 const SETTINGS = new RegExp(`^${SETTING}(?:, ${SETTING})*$`, 's')
+const EACH_SETTING = new RegExp(SETTING, 'gs')
 const CLAUSE = ' SETTINGS '
 const FORMAT_CHARACTERS_MAX = 100
 
@@ -230,9 +231,7 @@ function splitClauses(formatted: string): JudgedQuery {
   const output = splitSettings(formatted)
   const [ending, format] = / FORMAT (\w+)$/.exec(output.text.slice(-FORMAT_CHARACTERS_MAX)) ?? ['']
   const own = splitSettings(output.text.slice(0, output.text.length - ending.length))
-  for (const [, name = '', value = ''] of `${own.clause}, ${output.clause}`.matchAll(
-    new RegExp(SETTING, 'gs'),
-  ))
+  for (const [, name = '', value = ''] of `${own.clause}, ${output.clause}`.matchAll(EACH_SETTING))
     settings.set(name, unquote(value))
   return { text: own.text, format, settings }
 }

@@ -7,7 +7,7 @@ import { ACCOUNT } from '../../support/usage-event.ts'
 /** What a first run fetches comes over the network. */
 const TIMEOUT_MS = 600_000
 const EVENTS = 20_000
-/** Not exact in any double: its last digit is the 31st. */
+/** Not exact in any double: its last digit is the 28th. */
 const QUANTITY = '1234567890.000000000000000001'
 const SUM = '24691357800000.00000000000002'
 /** As a Decimal with 18 digits is written by drivers. */
