@@ -8,6 +8,9 @@ import { endWithUs } from './end-with-us.ts'
 import type { HostOptions } from './host-analysts.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
+/** The header of the user of `host-analysts` who may do everything. */
+export const TRIAL = { authorization: `Basic ${Buffer.from('trial:a secret of trials').toString('base64')}` }
+
 /** `host-analysts` in a process of its own, on a data folder of its own. */
 export interface AnalystHost {
   port: number

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { askAt, AUTHORIZATION, PASSWORD, USER } from '../../support/analysts.ts'
 import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
-import { type AnalystHost, startAnalystHost } from '../../support/start-analyst-host.ts'
+import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { ACCOUNT } from '../../support/usage-event.ts'
 
 /** What a first run fetches comes over the network. */
@@ -29,7 +29,7 @@ describe('drivers of analysts, with their default settings', function () {
       SELECT 'n', '${ACCOUNT}', 'usd', toDateTime(1767225600 + number), concat('event_', hex(toUInt32(1767225600 + number)), leftPad(toString(number), 24, '0')), toDecimal128('${QUANTITY}', 18), '{}', now64(6), 1
       FROM numbers(${EVENTS})`,
       {},
-      { authorization: `Basic ${Buffer.from('trial:a secret of trials').toString('base64')}` },
+      TRIAL,
     )
     expect(stored.status, stored.text).to.equal(200)
     const described = await askAt(

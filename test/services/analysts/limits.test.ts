@@ -3,13 +3,12 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Answer, askAt, AUTHORIZATION } from '../../support/analysts.ts'
-import { type AnalystHost, startAnalystHost } from '../../support/start-analyst-host.ts'
+import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { until } from '../../support/until.ts'
 
 const MB = 1_024 * 1_024
 /** TOO_MANY_SIMULTANEOUS_QUERIES */
 const BUSY = 202
-const TRIAL = { authorization: `Basic ${Buffer.from('trial:a secret of trials').toString('base64')}` }
 
 /** Runs for hours if nothing ends it. */
 const ENDLESS =
