@@ -50,21 +50,21 @@ export interface ApiDeps {
   ratedUsage: PreviewDeps['usage']
   /** Reads usage for simulations. */
   simulatedUsage: SimulationDeps['usage']
-  /** Reads usage for invoices as it was known at an earlier time. */
+  /** Reads usage as it was known at an earlier time, for invoices. */
   knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
-  /** No event accepted before this time can be added to the list of events any more. */
+  /** Returns a time. The list of events already has every event that was accepted before it. */
   listedUpTo: () => Promise<Micros>
-  /** Waits until everything accepted so far is counted. */
+  /** Waits until all usage accepted so far is counted. */
   drain: Drain
-  /** Waits until everything in the event log is loaded. */
+  /** Waits until the loader has stored everything that is in the event log now. */
   untilLoaded: UntilLoaded
 }
 
 /**
- * The HTTP service for everything but reports and corrections. It reads resources from PostgreSQL and usage from
- * ClickHouse, and merges them.
+ * The HTTP service for everything except reports and corrections of usage. It reads resources from PostgreSQL and usage
+ * from ClickHouse, and merges both into answers.
  */
 export function apiApp(
   deps: ApiDeps,

@@ -13,12 +13,12 @@ import { readAdminConfig } from '../../shared/service/admin-config.ts'
 /** The largest body that the API takes, after decompression. */
 const BODY_BYTES_MAX = 256 * 1_024
 
-/** The time between two searches for data to delete: the data that resets of test companies left behind. */
+/** The time between two searches for data to delete. Resets of test companies leave such data behind. */
 const EMPTY_EVERY_MS = 60_000
 
 /** The time between two rounds of reading ahead: half a slot. */
 const WARM_EVERY_MS = 150_000
-/** The least time between two rounds when the second begins early, because of requested accounts. */
+/** The shortest time between two rounds. Requests for accounts that are not cached make the second begin early. */
 const WOKEN_AFTER_MS = 30_000
 
 /** Settings of the API. */
@@ -29,7 +29,7 @@ export function readApiConfig(read: EnvReader) {
     warming: {
       accountsMax: read.integer('API_WARM_ACCOUNTS', {
         about:
-          'accounts whose usage is read ahead, so that their first balance is quick: of those with usage in the last day the ones with most events; 0: none',
+          'how many accounts have their usage read ahead, so that their first balance is quick: the accounts with the most events in the last day; 0: none',
         default: 20_000,
         min: 0,
         max: CACHED_MAX,

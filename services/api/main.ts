@@ -21,7 +21,7 @@ import { keepEmptying } from './test-area/empty-retired-namespaces.ts'
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
   about:
-    'Answers everything but reports and corrections of usage, in a process of its own; run npm run migrate first.',
+    'Answers all requests except reports and corrections of usage, in a process of its own; run npm run migrate first.',
   readConfig: readApiServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config

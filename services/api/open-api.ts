@@ -46,7 +46,7 @@ export interface ApiOptions {
 /** The API before it serves requests. */
 export interface OpenedApi {
   handler: RequestListener
-  /** Reads usage ahead, until it is closed. */
+  /** The job that reads usage ahead, until it is closed. */
   warming: Closeable
 }
 

@@ -8,7 +8,7 @@ import { pageIn } from '../core/page-query.ts'
 import { accountToBody } from './body.ts'
 import { getAccount } from './get-account.ts'
 
-/** Accounts: what usage is reported against. */
+/** Operations on accounts. Each usage event is reported against an account. */
 export const accountOperations = (
   { read, change, once }: NamespaceOperations,
   { findAccount }: BatchedReads,

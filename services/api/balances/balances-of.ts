@@ -4,7 +4,7 @@ import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 
-/** @param awaitTurn is called before the balances of so many accounts are computed */
+/** @param awaitTurn is called once, after everything is read and before the balances are computed */
 export type BalancesOf = (
   namespaceId: string,
   accountIds: readonly string[],
@@ -13,9 +13,9 @@ export type BalancesOf = (
 ) => Promise<Balance[]>
 
 /**
- * The balances of several accounts, in the order given. Each account has one for every active metric, in order of
- * creation, then one for every currency it was ever granted, by code. A page of accounts takes two queries to
- * PostgreSQL and a fixed number to ClickHouse. Other requests may share these queries.
+ * The balances of several accounts, in the order given. Each account has a balance for every active metric, in order of
+ * creation, and then one for every currency in which it was ever granted credit, sorted by code. A page of accounts
+ * takes two queries to PostgreSQL and a fixed number to ClickHouse. Other requests may share these queries.
  *
  * @throws DomainError not_found when one of the accounts does not exist
  */

@@ -9,10 +9,10 @@ import { requiredSource } from '../core/named-source.ts'
 import { balanceAt } from './balance-at.ts'
 import { balancesOf } from './balances-of.ts'
 
-/** To compute the balances of one account takes as long as to write a body of this many bytes (awaitAnswer). */
+/** Computing the balances of one account takes as long as writing a body of this many bytes; see awaitAnswer. */
 const ACCOUNT_BYTES = 1_300
 
-/** Balances: grants minus usage. */
+/** Operations that answer balances: grants minus usage. */
 export function balanceOperations(
   reads: BatchedReads,
   usage: Pick<AccountSumsReader, 'sumByAccount'>,

@@ -9,7 +9,7 @@ import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Metrics } from '../../../shared/metrics/metrics.ts'
 
 interface WarmBalancesDeps {
-  /** The reader that balances come from; it caches what it has read. */
+  /** The reader that balances are computed with. It caches the sums that it has read. */
   usage: Pick<AccountSumsReader, 'readAhead'>
   listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
 }
@@ -19,30 +19,33 @@ export interface WarmingDeps extends WarmBalancesDeps {
 }
 
 export interface WarmingOptions {
-  /** How many accounts are read ahead at most; 0: none. */
+  /** The maximum number of accounts that are read ahead; 0: none. */
   accountsMax: number
   everyMs: number
-  /** The least time between two rounds when the second begins early because of WOKEN_BY_MISSES. */
+  /** The shortest time between two rounds when the second begins early because of WOKEN_BY_MISSES. */
   wokenAfterMs: number
 }
 
-/** How many accounts share a query. With more, each costs less CPU, but requests for balances wait longer. */
+/**
+ * How many accounts share a query. If more accounts share one, each costs less CPU, but requests for balances wait
+ * longer.
+ */
 const AT_ONCE = 500
-/** After each read the warming pauses for this many times the duration of the read. */
+/** After each read, the warming pauses for this many times the duration of the read. */
 const REST = 4
 const FIRST_AFTER_MS = 1_000
-/** After this many first balances of accounts the next round begins early. */
+/** After this many reads of accounts that were not cached, the next round begins early. */
 const WOKEN_BY_MISSES = 10
 const LOOKS_EVERY_MS = 200
 const JOB = 'warming of balances'
 
 /**
- * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next.
- * Accounts that cannot be read are skipped.
+ * Reads the usage of accounts whose balances clients will probably request. Then the first balance of an account is as
+ * quick as the next. When accounts cannot be read, it goes on with the others.
  *
  * @param signal stops the warming at once; a query that ClickHouse has begun runs to its end
  * @returns how many accounts were read
- * @throws the first failure, after everything else was read
+ * @throws the first failure, after all other accounts were read
  * @internal
  */
 export async function warmBalances(
@@ -79,7 +82,7 @@ export async function warmBalances(
 
 /**
  * Warms balances soon after the start and then repeatedly, because other accounts come into use and late usage makes
- * cached sums invalid. When several accounts that were not warm are requested, the next round begins early.
+ * cached sums invalid. When several requested accounts were not cached, the next round begins early.
  */
 export function keepBalancesWarm(
   deps: WarmingDeps,
@@ -87,7 +90,7 @@ export function keepBalancesWarm(
   metrics: Metrics,
   log: Logger,
 ): Closeable {
-  const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage was read ahead, the last time.')
+  const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage the last round read ahead.')
   const last = { endedAt: -Infinity, misses: 0 }
   const isDue = () => {
     const agoMs = performance.now() - last.endedAt
@@ -112,7 +115,7 @@ export function keepBalancesWarm(
   )
 }
 
-/** Rejects when `signal` aborts. `over` makes it reject as well: then nobody waits for `signal` any more. */
+/** Rejects when `signal` aborts. To end the wait for `signal`, abort `over`: then it rejects, too. */
 async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
   await once(signal, 'abort', { signal: over })
   throw new Error('stopped')

@@ -15,7 +15,7 @@ import { present, secondsOf } from '../core/body-fields.ts'
 
 /**
  * A contract with the lines that have not ended.
- * @param now decides status, period and lines; in Unix seconds
+ * @param now the time for which status, period and lines are shown, in Unix seconds
  */
 export const contractToBody = (contract: StoredContract, now: number): SchemaOf<'Contract'> => ({
   ...recordToBody(contract, now),
@@ -23,8 +23,8 @@ export const contractToBody = (contract: StoredContract, now: number): SchemaOf<
 })
 
 /**
- * A contract as lists show it.
- * @param now decides status and period; in Unix seconds
+ * A contract in a list.
+ * @param now the time for which status and period are shown, in Unix seconds
  */
 export const recordToBody = (contract: ContractRecord, now: number): SchemaOf<'ContractSummary'> => ({
   id: contract.id,
@@ -52,7 +52,7 @@ const cancellationToBody = ({ cancelAt, cancellation }: ContractRecord) =>
         requested_at: cancellation.requestedAt,
       }
 
-/** The contract's part of the current period, and the whole period; null while the contract does not run. */
+/** The contract's part of the current period, and the whole period; null while the contract is not in force. */
 function currentPeriodOf(contract: ContractRecord, now: number) {
   const whole = periodAt(contract, now)
   const inForce = intersect(whole, contractRange(contract))

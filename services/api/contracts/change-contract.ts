@@ -11,9 +11,9 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { type LineChangesBody, readLineChanges } from './line-changes.ts'
 
-// Changes of a contract. Each runs within a transaction, locks the contract, and only then reads the time, in Unix
-// seconds. So a change that waited for another never writes an earlier time than the other did. Each returns undefined
-// when there is no such contract.
+// Functions that change a contract. Each runs within a transaction, locks the contract first, and then reads the time,
+// in Unix seconds. So a change that waited for another change never writes an earlier time than the other one. Each
+// function returns undefined when there is no such contract.
 
 type Now = () => Promise<number>
 
@@ -45,8 +45,8 @@ export async function changeTerms(
 /**
  * Ends lines and adds others.
  *
- * @throws DomainError as readLineChanges does, and conflict when the account already follows a card at the time of a
- *   new line
+ * @throws DomainError for the reasons of readLineChanges; also conflict when the account already follows a card at the
+ *   time of a new line
  */
 export async function changeLines(
   db: PoolClient,
@@ -63,7 +63,7 @@ export async function changeLines(
 }
 
 /**
- * Ends a contract early. A cancellation that is still pending is replaced. If the contract is already canceled, its
+ * Ends a contract early. The new cancellation replaces a pending one. If the contract is already canceled, its
  * cancellation stays.
  *
  * @throws DomainError conflict when the contract has ended, unprocessable when the requested time lies in the past or
@@ -86,9 +86,9 @@ export async function cancelContract(
 }
 
 /**
- * Takes back a pending cancellation.
+ * Removes a pending cancellation.
  *
- * @throws DomainError conflict when the contract is over, and when the account now follows another card
+ * @throws DomainError conflict when the contract is over, or when the account now follows another card
  */
 export async function uncancelContract(
   db: PoolClient,

@@ -14,7 +14,7 @@ import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { type AskedLine, readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
-/** A change of a contract's lines, as a request has it. */
+/** The body of a request that changes the lines of a contract. */
 export type LineChangesBody = RequestOf<'changeContract'>['body']
 
 /** A change of a contract's lines that has passed the checks. */
@@ -26,14 +26,14 @@ export interface LineChanges {
 }
 
 /**
- * Checks a change of a contract's lines and writes nothing. What new lines refer to stays locked until the transaction
- * ends.
+ * Checks a change of a contract's lines and writes nothing. The rate cards and prices of new lines stay locked until
+ * the transaction ends.
  *
  * @param contract with all lines it ever had
  * @param now in whole Unix seconds
  * @throws DomainError conflict when the contract is over, or would follow two cards at once; unprocessable when
- *   effective_at lies in the past or outside the contract, when a line to be ended is not in force at that time, and
- *   as requireUsable does
+ *   effective_at lies in the past or outside the contract, when a line to be ended is not in force at that time, or for
+ *   the reasons of requireUsable
  */
 export async function readLineChanges(
   db: Queryable,
@@ -79,11 +79,11 @@ export function requireLinesTogether(
   if (minimum !== undefined)
     throw new DomainError(
       'unprocessable',
-      `${labelOf(minimum)}.minimum_amount: the contract has a minimum then already, and one at a time`,
+      `${labelOf(minimum)}.minimum_amount: the contract already has a minimum at that time, and can have only one at a time`,
     )
   if (lines.filter((line) => isToCome(line, now)).length > OPEN_LINES_MAX)
     throw new DomainError(
       'unprocessable',
-      `a contract has at most ${OPEN_LINES_MAX} lines that are not ended`,
+      `a contract can have at most ${OPEN_LINES_MAX} lines that have not ended`,
     )
 }

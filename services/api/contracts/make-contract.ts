@@ -11,7 +11,7 @@ import { requireLinesTogether } from './line-changes.ts'
 import { readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
-/** A contract as a request has it. */
+/** The body of a request that makes a contract. */
 type NewContractBody = RequestOf<'createContract'>['body']
 
 /**
@@ -19,7 +19,7 @@ type NewContractBody = RequestOf<'createContract'>['body']
  *
  * @param now in whole Unix seconds
  * @throws DomainError malformed or unprocessable for terms that are not possible; conflict when the account already
- *   follows a card at the time of a line, or another contract has the external id
+ *   follows a card at the time of a line, or when another contract has the external id
  */
 export async function makeContract(
   db: PoolClient,

@@ -8,21 +8,21 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import { requiredSource } from '../core/named-source.ts'
 
-/** A line as a request has it. */
+/** A line in the body of a request. */
 export type NewLineBody = RequestOf<'createContract'>['body']['lines'][number]
 type OverrideBody = NonNullable<NewLineBody['price_overrides']>[number]
 type CreditBody = NonNullable<NewLineBody['credit']>
 
-/** A requested line, and how an error names it. */
+/** A requested line, and its name in error messages. */
 export interface AskedLine {
   line: NewLine
   /** For example `lines[0]`. */
   label: string
-  /** Whether the request has a quantity; the default is 1. */
+  /** Whether the request gives the quantity. Otherwise the quantity is 1. */
   saysQuantity: boolean
 }
 
-/** The fields that decide the kind of a line, each with the fields that it allows. */
+/** The fields that decide the kind of a line, each with the other fields that a line of this kind may have. */
 const KINDS = {
   rate_card_id: ['price_overrides', 'discount_percent'],
   price_id: ['quantity', 'discount_percent'],
@@ -34,10 +34,10 @@ const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[]
 const COMPANIONS = new Set(Object.values(KINDS).flat())
 
 /**
- * Reads lines and checks each by itself; requireUsable checks what they refer to.
+ * Reads lines and checks each by itself. requireUsable checks the resources that they refer to.
  *
  * @param field the field of the body that contains the lines
- * @param startsAt when a line without starts_at starts, in Unix seconds
+ * @param startsAt the start of a line without starts_at, in Unix seconds
  * @throws DomainError malformed for a field of another kind of line; unprocessable for an impossible value
  */
 export const readLines = (
@@ -101,9 +101,9 @@ function discountOf({ discount_percent: text = '0' }: NewLineBody, label: string
 function overridesOf(bodies: readonly OverrideBody[], label: string): PriceOverride[] {
   const seen = new Set<string>()
   return bodies.map(({ product_id: productId, value, price_id: priceId }, index) => {
-    const meant = JSON.stringify({ productId, value }) // null: all other values; absent: all values
+    const meant = JSON.stringify({ productId, value }) // value null: all other values; no value: all values
     if (seen.has(meant))
-      throw impossible(`${label}[${index}]`, 'another override is of the same product and value')
+      throw impossible(`${label}[${index}]`, 'another override has the same product and value')
     seen.add(meant)
     return { productId, ...(value !== undefined && { value }), priceId }
   })
@@ -113,9 +113,9 @@ function creditOf(body: CreditBody, label: string) {
   const source = sourceOf(body, label)
   if (compareAmounts(parseAmount(body.amount), parseAmount('0')) === 0)
     throw impossible(`${label}.amount`, 'must be greater than 0')
-  // Balances count all usage ever. So when a grant expires, its used part, too, would be taken from the balance.
+  // A balance subtracts all usage ever. If a grant expired, the balance would lose even the part that was used before.
   if (body.expires === 'period_end' && body.metric_id !== undefined)
-    throw impossible(`${label}.expires`, 'period_end is for credit in a currency')
+    throw impossible(`${label}.expires`, 'period_end is only for credit in a currency')
   return { amount: canonicalAmount(body.amount), source, expires: body.expires }
 }
 

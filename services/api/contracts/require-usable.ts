@@ -10,7 +10,8 @@ import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { AskedLine } from './new-lines.ts'
 
 /**
- * Locks what new lines refer to, and checks it. The locks last until the transaction ends, so the result stays true.
+ * Locks the rate cards and prices that new lines refer to, and checks all resources that they refer to. The locks last
+ * until the transaction ends, so the result stays valid until then.
  *
  * @param contract the contract of the lines
  * @throws DomainError unprocessable for a line outside the contract, and for a reference to something that does not
@@ -29,7 +30,7 @@ export async function requireUsable(
   }
 }
 
-/** Locks cards before prices, each in order of id, as all transactions do. Each kind takes one statement. */
+/** Locks cards before prices, both in order of id: all transactions use this order. Each kind takes one statement. */
 async function holdReferences(
   db: Queryable,
   namespaceId: string,

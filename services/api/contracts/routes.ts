@@ -13,7 +13,7 @@ import { contractToBody, lineToBody, recordToBody } from './body.ts'
 import { cancelContract, changeLines, changeTerms, uncancelContract } from './change-contract.ts'
 import { makeContract } from './make-contract.ts'
 
-/** Contracts: what accounts have agreed to. */
+/** Operations on contracts, the agreements of accounts. */
 export const contractOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createContract', { action: 'contract.created', toBody }, ({ db, namespaceId, body, now }) =>
     makeContract(db, namespaceId, body, now),
@@ -73,7 +73,7 @@ function toBody(contract: StoredContract, { now }: { now: number }) {
   return contractToBody(contract, now)
 }
 
-/** A contract, and when it was changed, in Unix seconds. */
+/** A contract, and the time of its change in Unix seconds. */
 interface TimedContract {
   contract: StoredContract
   at: number
@@ -84,7 +84,7 @@ function timedToBody({ contract, at }: TimedContract, { clock }: { clock: () => 
   return contractToBody(contract, Math.max(secondsOf(clock()), at))
 }
 
-/** @param change calls now only after it holds its locks */
+/** @param change calls `now` only after it has taken its locks */
 function timed<Id extends OperationId>(
   change: (work: Work<Id>, now: () => Promise<number>) => Promise<StoredContract | undefined>,
 ): (work: Work<Id>) => Promise<TimedContract | undefined> {
@@ -95,7 +95,7 @@ function timed<Id extends OperationId>(
   }
 }
 
-/** @throws DomainError unprocessable when the mode needs a time and none is given, or a time is given and not needed */
+/** @throws DomainError unprocessable when the mode at has no time, or another mode has one */
 function cancelRequestOf({ mode, cancel_at: cancelAt }: RequestOf<'cancelContract'>['body']): CancelRequest {
   if (mode !== 'at') {
     if (cancelAt === undefined) return { mode }

@@ -1,6 +1,6 @@
 import type { Page } from '../../../shared/domain/page.ts'
 
-/** Fields of resources as answers show them: optional ones without a value are left out, nullable ones are null. */
+/** Fields of resources in answers. Optional fields without a value are left out, nullable ones are null. */
 
 export const pageToBody = <T, Body>({ items, hasMore }: Page<T>, toBody: (item: T) => Body) => ({
   data: items.map((item) => toBody(item)),
@@ -24,7 +24,7 @@ export const clockToBody = (aheadMs: number, realMs = Date.now()) => ({
 })
 export const secondsOrNull = (at: Date | null): number | null => (at === null ? null : secondsOf(at))
 
-/** Leaves out the fields that are null. With a schema as its type, it accepts only fields of that schema. */
+/** Leaves out the fields that are null. With a schema as its type argument, it accepts only fields of that schema. */
 export const present = <Body extends object>(fields: {
   [Name in keyof Body]?: Body[Name] | null
 }): Partial<Body> =>

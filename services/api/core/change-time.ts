@@ -7,9 +7,9 @@ import { secondsOf } from './body-fields.ts'
  * The time of a change for the caller, in Unix seconds: this process's time or the database's, whichever is later. Call
  * it only after all locks of the change are held.
  *
- * Why the database's, too: its clock decides what was known up to a second. A later change must not get such a second
- * only because this host's clock is behind. Why not the time of the request: it may have waited for other requests, and
- * those saw agreements without its change.
+ * Why the database's time, too: no change may get a time that an answered preview already covers. Previews cover times
+ * by the database's clock (complete-up-to.ts), and this host's clock may be behind. Why not the time of the request:
+ * the request may have waited for other requests, and these read agreements without its change.
  */
 export async function changeTime(
   db: PoolClient,

@@ -4,7 +4,7 @@ import { DomainError, type ErrorCode } from '../../../shared/errors/domain-error
 /**
  * Reads the metric or currency of a request.
  *
- * @param code of the error: malformed in a query, unprocessable in a body
+ * @param code the code of the error: malformed in a query, unprocessable in a body
  * @param label is put before the names of the fields
  * @throws DomainError unless the request names exactly one
  */
@@ -18,7 +18,7 @@ export function requiredSource(named: NamedSource, code: ErrorCode, label = ''):
 /**
  * Reads the metric or currency of a request, if it names one.
  *
- * @param code of the error: malformed in a query, unprocessable in a body
+ * @param code the code of the error: malformed in a query, unprocessable in a body
  * @param label is put before the names of the fields
  * @throws DomainError when the request names both
  */

@@ -12,7 +12,7 @@ import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { attemptsOf, changesIn, onceWithin } from './once.ts'
 
-/** A request, and the transaction in the caller's namespace that answers it. */
+/** A request, and the transaction in the caller's namespace in which it is answered. */
 export type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
 
 /** @returns a resource, or a page of them; undefined when there is none */
@@ -33,7 +33,7 @@ interface Recording<Id extends OperationId, T> {
 export interface NamespaceOperations {
   /** Answers a read. */
   read: <Id extends OperationId, T>(id: Id, toBody: ToBody<Id, T>, find: Find<Id, T>) => Operation
-  /** Changes one resource and records who did so. The trail gets the requested change even if it changed nothing. */
+  /** Changes one resource and records who did so. The trail contains the request even if nothing changed. */
   change: <Id extends OperationId, T>(id: Id, recording: Recording<Id, T>, work: Find<Id, T>) => Operation
   /**
    * Makes or changes a resource, once for each Idempotency-Key, and records who did so. It answers 409 when the key was

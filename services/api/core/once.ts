@@ -11,9 +11,9 @@ import { routeOf } from './route-of.ts'
 
 /** A request to make or change something, with its Idempotency-Key. */
 export interface Attempt {
-  /** Method and path, with the ids of the request in it. */
+  /** Method and path, with the ids of the request in the path. */
   route: string
-  /** The route under which an earlier version stored keys; undefined if it is the same as `route`. */
+  /** The route under which an earlier version of Tally stored keys; undefined if it is the same as `route`. */
   formerRoute?: string
   key: string | undefined
   /** The requested change in the wire's field names: the body, with the defaults of openapi.yaml filled in. */
@@ -44,7 +44,7 @@ export const changesIn = ({ body }: { body: unknown }): object =>
 
 /**
  * Does something once for each Idempotency-Key.
- * @param idOf returns the id, as in the path, of the resource that was made or changed
+ * @param idOf returns the id of the resource that was made or changed, in the form of the path
  */
 export type Once = <T>(
   caller: Caller,
@@ -55,7 +55,8 @@ export type Once = <T>(
 
 /**
  * Makes the function that runs requests once. Only a few requests to one route of a namespace run at the same time.
- * More would only wait for each other: items are added to a list one by one, and a change locks its resource's row.
+ * More requests would only wait for each other, because items are added to a list one by one, and a change locks the
+ * row of its resource.
  *
  * @throws DomainError conflict when the key was used before on this route
  */
@@ -71,7 +72,7 @@ export const onceIn =
 
 /**
  * Does something within a transaction, once for each Idempotency-Key. The same transaction uses up the key. So a failed
- * request leaves the key unused, and a crash leaves neither the key nor the change.
+ * request leaves the key unused, and a crash stores neither the key nor the change.
  *
  * @throws DomainError conflict when the key was used before on this route
  */

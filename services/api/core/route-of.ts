@@ -1,6 +1,6 @@
 /**
- * A route with the ids of a request in it. Idempotency-Keys are stored under it, so that the same action on another
- * resource is another request.
+ * A route with the ids of a request in its path. Idempotency-Keys are stored under this route, so one key can be used
+ * for the same action on several resources.
  *
  * @param template method and path as in openapi.yaml: `POST /v2/contracts/{contract_id}/cancel`
  * @param params the parameters of the path; upper and lower case of an id give the same route

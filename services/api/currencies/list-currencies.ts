@@ -7,11 +7,11 @@ import { type Page, pageOf, type PageRequest, unknownCursor } from '../../../sha
 export type ListCurrencies = (namespaceId: string, page: PageRequest) => Promise<Page<ReportedCurrency>>
 
 /**
- * Lists the currencies that usage was ever reported in, by code.
+ * Lists the currencies in which usage was ever reported, sorted by code.
  *
  * Why a page reads all of them: there are 17,576 codes of three letters, and few companies use as many as ten.
  *
- * @throws DomainError malformed when startingAfter is none of them
+ * @throws DomainError malformed when startingAfter is not one of these currencies
  */
 export function listCurrencies(currencies: ReturnType<typeof reportedCurrencyRepository>): ListCurrencies {
   return async (namespaceId, { limit, startingAfter }) => {

@@ -5,7 +5,7 @@ import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import type { ListCurrencies } from './list-currencies.ts'
 
-/** Currencies in use. */
+/** The operation that lists the currencies in use. */
 export const currencyOperations = (list: ListCurrencies): Operation[] => [
   operation('listCurrencies', async ({ caller, query }) =>
     pageToBody(await list(caller.namespaceId, pageIn(query)), currencyToBody),

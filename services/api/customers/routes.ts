@@ -6,7 +6,7 @@ import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
 import { customerToBody } from './body.ts'
 
-/** Customers of a company. An account may belong to a customer. */
+/** Operations on customers of a company. An account may belong to a customer. */
 export const customerOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once(
     'createCustomer',

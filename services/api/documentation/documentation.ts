@@ -5,7 +5,7 @@ import type { RequestHandler } from 'express'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import type { StaticFiles } from '../../../shared/http/operations-app.ts'
 
-/** Files of swagger-ui-dist that the page needs, by the name they are served under. */
+/** The types of the files of swagger-ui-dist that the page needs, by file name. */
 const VIEWER_FILES: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
@@ -28,7 +28,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** Why no validator: Swagger UI would send the document to a server of its makers. */
+/** Why there is no validator: Swagger UI would send the document to a server of its makers. */
 const START = `SwaggerUIBundle({
   url: '/openapi.yaml',
   dom_id: '#viewer',
@@ -39,7 +39,7 @@ const START = `SwaggerUIBundle({
 })
 `
 
-/** The page may load only its own scripts and styles; the viewer writes styles into its elements. */
+/** The page may load only its own scripts and styles. Inline styles are allowed, because the viewer writes them. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -56,7 +56,7 @@ export const getDocs: RequestHandler = (_req, res) => {
   res.set('Content-Security-Policy', PAGE_POLICY).type('text/html').send(PAGE)
 }
 
-/** What the page loads, by path. */
+/** The files that the page loads, by path. */
 export function docsFiles(): StaticFiles {
   const folder = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   const files = Object.entries(VIEWER_FILES).map(

@@ -16,19 +16,19 @@ export type ListEvents = (
 export interface ListEventsDeps {
   events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listByAcceptance'>
-  /** No event accepted before this time can be added any more. The list ends before the second of this time. */
+  /** Returns a time before which every accepted event is stored. The list ends before the second of this time. */
   listedUpTo: () => Promise<Micros>
 }
 
 /**
- * Lists usage events by the second of their acceptance, then by id. A page may start after any event of the namespace,
- * even one that the filter leaves out.
+ * Lists usage events, sorted by the second of their acceptance, then by id. A page may start after any event of the
+ * namespace, even one that the filter leaves out.
  *
- * @throws DomainError malformed when startingAfter is no event of the namespace
+ * @throws DomainError malformed when startingAfter is not an event of the namespace
  */
 export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEvents {
   return async (namespaceId, filter, { limit, startingAfter }) => {
-    // Read this first. Events accepted later are not listed, and events that are loaded in between are found below.
+    // This must come first: then the query below finds every event that was accepted before this time.
     const before = unixSeconds(await listedUpTo())
     const after = startingAfter === undefined ? undefined : await keyOf(events, namespaceId, startingAfter)
     return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)

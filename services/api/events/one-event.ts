@@ -19,7 +19,7 @@ export type EventRevisionsOf = (
  * Finds an event in its newest state: its newest revision, or the event in ClickHouse if it has no revision. So a
  * correction is visible at once, even before it is counted.
  *
- * @throws DomainError not_found when nobody reported the event, overloaded when this cannot be known yet
+ * @throws DomainError not_found when nobody reported the event, overloaded when it may still be in the event log
  */
 export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentEventOf {
   return async (namespaceId, id) => {
@@ -33,15 +33,15 @@ export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentE
 /**
  * Lists the revisions of an event, its report first. An event that was never corrected has only its report.
  *
- * @throws DomainError not_found when nobody reported the event, overloaded when this cannot be known yet, malformed
- *   when the event has no revision `after`
+ * @throws DomainError not_found when nobody reported the event, overloaded when it may still be in the event log,
+ *   malformed when the event has no revision `after`
  */
 export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventRevisionsOf {
   return async (namespaceId, id, { limit, after }) => {
     const { first, newest, rows } = await inNamespace(pool, namespaceId, async (db) => {
       const revisions = eventRevisionRepository(db)
       const found = (await revisions.listNewest(namespaceId, [id])).get(id)
-      // Revision `after` is read as well, to check that it exists.
+      // Also reads revision `after`, to check that it exists.
       const from = after ?? 0
       return { newest: found, first: from, rows: await revisions.list(namespaceId, id, from - 1, limit + 2) }
     })

@@ -6,7 +6,7 @@ import { pageIn } from '../core/page-query.ts'
 import type { ListEvents } from './list-events.ts'
 import type { CurrentEventOf, EventRevisionsOf } from './one-event.ts'
 
-/** Usage events: the list, a single event, and its revisions. */
+/** Operations that answer usage events: the list, a single event, and its revisions. */
 export const eventOperations = (
   list: ListEvents,
   current: CurrentEventOf,

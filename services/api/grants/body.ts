@@ -4,7 +4,7 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
-/** @param now decides the status */
+/** @param now the time for which the status is shown */
 export const grantToBody = (grant: Grant, now: Date): SchemaOf<'Grant'> => ({
   id: grant.id,
   ...present<SchemaOf<'Grant'>>({ description: grant.description }),

@@ -16,7 +16,7 @@ import { grantToBody } from './body.ts'
 
 const toBody = (grant: Grant, { clock }: { clock: () => Date }) => grantToBody(grant, clock())
 
-/** Grants: credit of accounts. */
+/** Operations on grants, the credit of accounts. */
 export const grantOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createGrant', { action: 'grant.created', toBody }, async ({ db, namespaceId, body }) =>
     requestRefillOf(db, namespaceId, await grantRepository(db).insert(namespaceId, newGrantOf(body))),
@@ -40,7 +40,7 @@ export const grantOperations = ({ read, change, once }: NamespaceOperations): Op
   ),
 ]
 
-/** @throws DomainError unprocessable when the body names no source or two, or the grant ends before it starts */
+/** @throws DomainError unprocessable unless the body names exactly one source and the grant ends after it starts */
 function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
   const source = requiredSource(body, 'unprocessable')
   const { effective_at: effectiveAt, expires_at: expiresAt } = body
@@ -65,7 +65,7 @@ function filterOf(query: RequestOf<'listGrants'>['query']): GrantFilter {
 }
 
 /**
- * Requests a check of the balance that includes the grant: the balance may be lower now.
+ * Requests a check of the balance that includes the grant, because the balance may be lower now.
  * @returns the grant
  */
 async function requestRefillOf<T extends Grant | undefined>(

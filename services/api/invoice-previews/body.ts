@@ -9,10 +9,10 @@ import { overrideToBody, periodToBody } from '../contracts/body.ts'
 import { priceToBody } from '../prices/body.ts'
 
 /**
- * An invoice as answers show it. Amounts are decimal text, or a fraction n/d where no decimal is exact.
+ * An invoice in an answer. Amounts are decimal text, or a fraction n/d where no decimal is exact.
  *
- * @param prices of its lines
- * @param queryOf the SELECT that gives a line's quantity; null where nothing was counted
+ * @param prices the prices of the invoice's lines
+ * @param queryOf returns the SELECT that gives a line's quantity, or null when no SELECT gives it
  */
 export const previewToBody = (
   invoice: Invoice,
@@ -24,7 +24,7 @@ export const previewToBody = (
   ...restToBody(invoice),
 })
 
-/** An invoice as answers show it, without its lines. */
+/** An invoice in an answer, without its lines. */
 export const summaryToBody = (invoice: Invoice): SchemaOf<'InvoiceSummary'> => ({
   ...headToBody(invoice),
   ...restToBody(invoice),
@@ -55,8 +55,8 @@ const restToBody = (invoice: Invoice) => ({
 })
 
 /**
- * A line as answers show it.
- * @param prices include the line's price
+ * A line of an invoice in an answer.
+ * @param prices must include the line's price
  */
 export function lineToBody(
   line: InvoiceLine,

@@ -14,7 +14,7 @@ import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { PreviewDifference } from '../../../shared/previews/preview-invoice.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 
-/** The difference from an earlier answer, as answers show it: amounts are decimal text, times Unix seconds. */
+/** The body of the difference from an earlier answer. Amounts are decimal text, times are Unix seconds. */
 export const differenceToBody = (
   difference: PreviewDifference,
   plan: InvoicePlan,

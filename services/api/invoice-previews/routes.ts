@@ -45,7 +45,7 @@ export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   ]
 }
 
-/** Returns null for a preview as known at an earlier time, because analysts see events only as they are now. */
+/** Returns null for a preview as known at an earlier time, because the analysts' tables show events only as of now. */
 const queryOf =
   (namespaceId: string, { plan, isAsKnown }: Preview) =>
   (line: InvoiceLine): string | null =>

@@ -9,7 +9,7 @@ type WhatIfBody = Pick<RequestOf<'previewInvoice'>['body'], 'changes' | 'cancel_
  * Makes the function that tries out the change and then the cancellation. Both are checked like real ones.
  *
  * @param now in Unix seconds
- * @returns undefined when nothing is to be tried out
+ * @returns undefined when the request has neither
  */
 export function whatIfOf(
   contractId: string,

@@ -2,7 +2,7 @@ import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { type ApiKey, apiKeyStatus } from '../../../shared/postgres/api-keys.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
-/** @param now decides the status */
+/** @param now the time for which the status is shown */
 export const apiKeyToBody = (key: ApiKey, now: Date): SchemaOf<'ApiKey'> => ({
   id: key.id,
   name: key.name,

@@ -18,7 +18,7 @@ import { apiKeyToBody } from './body.ts'
 /** Makes other processes remove a key from their caches. */
 type PurgeCaller = Pick<Purges, 'purge'>
 
-/** API keys of a company. Their times are real times, even when the company has a test clock. */
+/** Operations on API keys of a company. Times of keys are real times, even when the company has a test clock. */
 export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Operation[] {
   const { version } = readOpenApiDocument().info
   const attemptOf = attemptsOf('createApiKey')

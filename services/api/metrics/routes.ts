@@ -6,7 +6,7 @@ import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
 import { metricToBody } from './body.ts'
 
-/** Metrics: what usage is measured in. */
+/** Operations on metrics. Usage is measured in metrics. */
 export const metricOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createMetric', { action: 'metric.created', toBody: metricToBody }, ({ db, namespaceId, body }) =>
     metricRepository(db).insert(namespaceId, {

@@ -23,26 +23,26 @@ import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 export interface RateAccountsDeps {
   pool: Pool
   usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
-  /** How many rows of usage are in memory at a time; only tests set it. */
+  /** The maximum number of rows of usage in memory. Only tests set it. */
   rowsMax?: number
-  /** How many rows a single account may have; only tests set it, the default is ROWS_MAX. */
+  /** The maximum number of rows of a single account. Only tests set it; the default is ROWS_MAX. */
   rowsMaxOfOne?: number
 }
 
-/** The two ways in which accounts are rated. */
+/** The two ways in which each account is rated: by the candidate and by the baseline. */
 export interface RatedWays {
-  /** Not empty; each begins where the one before ends. */
+  /** At least one. Each period begins when the one before ends. */
   periods: readonly TimeRange[]
   minorUnits: number
   candidate: SimulatedCard
   /**
-   * What the candidate is compared with: one card for all accounts, nothing, or the card that each account follows when
-   * the first period begins. In the last case the candidate gets the overrides and the discount of the account's line.
+   * The candidate is compared with this: one card for all accounts, nothing, or the card that each account follows when
+   * the first period begins. In the last case, the candidate gets the overrides and the discount of the account's line.
    */
   baseline: SimulatedCard | 'nothing' | 'followed'
 }
 
-/** What an account is charged by the baseline and by the candidate. */
+/** The charges of an account by the baseline and by the candidate. */
 export interface RatedAccount {
   accountId: string
   baselineLines: InvoiceLine[]
@@ -66,7 +66,7 @@ const LISTED_MAX = 1_000
  *   first id and the last
  * @param signal aborts the rating
  * @throws DomainError unprocessable when the cards name too many values of properties, or the usage of one account has
- *   too many rows; overloaded when it could not read usage in time, or was aborted
+ *   too many rows; overloaded when usage could not be read in time, or when `signal` aborted the rating
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,
@@ -104,7 +104,7 @@ export async function* rateAccounts(
       atATime = Math.floor(some.length / 2)
       continue
     }
-    // If the number was halved because of one account with much usage, it grows again.
+    // One account with much usage may have halved the number of accounts. The number grows again here.
     if (2 * countRows(usage) <= rowsMax) atATime = Math.min(2 * some.length, mostAtATime)
     rated += some.length
     for (const accountId of some) {

@@ -28,13 +28,13 @@ import { listSimulatedAccounts } from './simulated-accounts.ts'
 export interface SimulationDeps {
   pool: Pool
   usage: ReturnType<typeof simulatedUsageReader>
-  /** No event accepted before this time can be added any more. */
+  /** Returns a time before which every accepted event is stored. */
   listedUpTo: () => Promise<Micros>
   /** Limits the simulations that hold the usage of many accounts in memory; see simulationSemaphore. */
   semaphore: FairSemaphore
 }
 
-/** How many simulations run at the same time: each has up to ROWS_MAX rows in memory (rate-accounts.ts). */
+/** The maximum of simulations that run at the same time. Each has up to ROWS_MAX rows in memory (rate-accounts.ts). */
 const AT_ONCE = 2
 const WAITING_MAX = 100
 /** How many simulations of one company may wait. */
@@ -47,7 +47,7 @@ export const simulationSemaphore = (): FairSemaphore =>
     waitingMaxOfOne: WAITING_MAX_OF_ONE,
   })
 
-/** A requested simulation; instants in Unix seconds. */
+/** A requested simulation. Times are Unix seconds. */
 export interface SimulationRequest {
   rateCardId: string
   range: TimeRange
@@ -55,22 +55,22 @@ export interface SimulationRequest {
   cadence: Cadence | undefined
   /** Changes of the card for this simulation only; undefined: the card as it is. */
   changes: CardChangeBody | undefined
-  /** What it is compared with: the card that each account follows, nothing, or the id of a card. */
+  /** The baseline: `contracts` (the card that each account follows), `none`, or the id of a card. */
   against: string
   /** Undefined: all accounts that used something in the range, or follow a card at some second of it. */
   accountIds: readonly string[] | undefined
   page: PageRequest
 }
 
-/** What accounts would pay; amounts in the card's currency. */
+/** The amounts that accounts would pay, in the card's currency. */
 export interface Simulation {
-  /** In Unix seconds; every event accepted before this is counted. */
+  /** In Unix seconds. Every event accepted before this time is counted. */
   usageAsOf: number
   currency: string
   periods: readonly TimeRange[]
   /** Ordered by account id. */
   accounts: Page<SimulatedAccount & RatedAccount>
-  /** Totals of all accounts, and how many were left out because of their currency; only on the first page. */
+  /** Totals of all accounts, and how many accounts were left out because of their currency. Only on the first page. */
   totals: (SimulationTotals & { inOtherCurrencies: number }) | undefined
 }
 
@@ -85,26 +85,27 @@ export type SimulateCard = (
 export const NO_CONTRACT_LINE = ''
 
 const RANGE_DAYS_MAX = 366
-/** More would take longer than a request may, even with few rates. */
+/** The maximum of accounts times periods. More would take longer than a request may take, even with few rates. */
 const ACCOUNT_PERIODS_MAX = 500_000
-/** The most lines of all accounts and periods: one for each price that the rates name. */
+/** The maximum of lines. Each account has a line in each period for each price that the rates name. */
 const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 
 /**
- * Computes what accounts would pay under a card, compared with the baseline. Lines are made by the function that
- * previews use, for whole periods. Nothing is stored: changes that are tried out are rolled back before usage is read.
+ * Computes the amounts that accounts would pay under a card, compared with the baseline. Lines are for whole periods,
+ * and the function that previews use makes them. Nothing is stored: changes of the card are rolled back before usage is
+ * read.
  *
  * @param signal aborts the simulation
  * @throws DomainError not_found when there is no such card; unprocessable for a range that is empty, too long or ends
- *   in the future, and for a card or an account that cannot be compared; as changeCard, listSimulatedAccounts and
- *   rateAccounts do
+ *   in the future, and for a card or an account that cannot be compared; also for the reasons of changeCard,
+ *   listSimulatedAccounts and rateAccounts
  */
 export function simulateCard({ pool, usage, listedUpTo, semaphore }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {
     const { range, accountIds, page } = request
     requireRange(range, now)
-    const usageAsOf = unixSeconds(await listedUpTo()) // read first, so that all usage accepted before it is read below
+    const usageAsOf = unixSeconds(await listedUpTo()) // read first: the reads below find all usage accepted before
     const { currency, ...candidate } = await readCandidate(pool, namespaceId, request, now)
     const baseline = await readBaseline(pool, namespaceId, request, currency)
     const periods = simulatedPeriods(range, request.cadence)
@@ -169,8 +170,8 @@ function requireRange({ startAt, endAt }: TimeRange, now: number): void {
 }
 
 /**
- * Reads the card with the changes. All periods use the same rates: those in force when the range begins, or at the last
- * time in the changes if that is later.
+ * Reads the card with the changes. All periods use the same rates: the rates in force when the range begins, or at the
+ * last time in the changes if that is later.
  */
 function readCandidate(
   pool: Pool,
@@ -196,7 +197,7 @@ function instantsOf(changes: CardChangeBody | undefined, now: number): number[] 
   return [effectiveAt, ...add.map(({ starts_at: startsAt = effectiveAt }) => startsAt)]
 }
 
-/** Runs outside the transaction of the changes: a card that is compared with itself is read without the changes. */
+/** Runs outside the transaction of the changes, so a card that is compared with itself is read without the changes. */
 function readBaseline(
   pool: Pool,
   namespaceId: string,

@@ -29,9 +29,9 @@ export interface SimulatedAccounts {
 /**
  * Lists the accounts of a simulation.
  *
- * @param signal gives up waiting to read usage
- * @throws DomainError unprocessable for an account that does not exist or cannot be compared, and for too many;
- *   malformed when startingAfter is no account; overloaded when too many reads run at once
+ * @param signal ends the wait for the read of usage
+ * @throws DomainError unprocessable for an account that does not exist or cannot be compared, and for too many
+ *   accounts; malformed when startingAfter is not one of the accounts; overloaded when too many reads run at once
  */
 export async function listSimulatedAccounts(
   pool: Pool,

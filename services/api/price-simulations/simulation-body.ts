@@ -9,7 +9,7 @@ import { lineToBody } from '../invoice-previews/body.ts'
 import type { RatedAccount } from './rate-accounts.ts'
 import { NO_CONTRACT_LINE, type Simulation, type SimulationRequest } from './simulate-card.ts'
 
-/** A simulation as a request has it. */
+/** The body of a request for a simulation. */
 type SimulationRequestBody = RequestOf<'simulateRateCard'>['body']
 
 /** @throws DomainError unprocessable when lines are requested without accounts */
@@ -27,11 +27,11 @@ export function simulationFromBody(rateCardId: string, body: SimulationRequestBo
   }
 }
 
-/** What is needed to show lines of accounts. */
+/** The data that is needed to show lines of accounts. */
 export interface ShownLines {
   /** The prices of all lines. */
   prices: ReadonlyMap<string, PriceRecord>
-  /** The SELECT that gives a line's quantity; null where nothing was counted. */
+  /** Returns the SELECT that gives a line's quantity, or null when no SELECT gives it. */
   queryOf: (accountId: string, line: InvoiceLine) => string | null
 }
 

@@ -10,7 +10,7 @@ import { pageIn } from '../core/page-query.ts'
 import { priceToBody } from './body.ts'
 import { termsFromBody } from './terms.ts'
 
-/** Prices of products: functions from a quantity to an amount. */
+/** Operations on prices of products. A price is a function from a quantity to an amount. */
 export const priceOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createPrice', { action: 'price.created', toBody: priceToBody }, ({ db, namespaceId, body }) =>
     priceRepository(db).insert(namespaceId, newPriceOf(body)),
@@ -37,7 +37,7 @@ export const priceOperations = ({ read, change, once }: NamespaceOperations): Op
   ),
 ]
 
-/** @throws DomainError unprocessable when nothing can be billed in the currency, or the terms contradict each other */
+/** @throws DomainError unprocessable when Tally cannot bill in the currency, or when the terms contradict each other */
 function newPriceOf(body: RequestOf<'createPrice'>['body']): NewPrice {
   const currency = parseBillingCurrency(body.currency)
   const terms = termsFromBody(body)

@@ -3,11 +3,11 @@ import type { PriceTerms, Tier } from '../../../shared/domain/billing/price.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import { present } from '../core/body-fields.ts'
 
-/** The fields of one price model, as a request has them. */
+/** The fields of one price model in the body of a request. */
 type TermsBody = RequestOf<'createPrice'>['body']
 type TierBody = Extract<TermsBody, { tiers: unknown }>['tiers'][number]
 
-/** The terms with their numbers in the form in which they are stored and shown. */
+/** The terms of a request. Numbers get the form in which they are stored and shown. */
 export function termsFromBody(body: TermsBody): PriceTerms {
   if (body.model === 'flat')
     return { model: 'flat', amount: canonicalAmount(body.amount), recurring: body.recurring }
@@ -43,7 +43,7 @@ const tierFromBody = (tier: TierBody): Tier => ({
 const canonicalOrNull = (text: string | null = null): string | null =>
   text === null ? null : canonicalAmount(text)
 
-/** The terms as answers show them; an absent bound is left out. */
+/** The terms in an answer; an absent bound is left out. */
 export function termsToBody(terms: PriceTerms) {
   if (terms.model === 'flat') return { model: terms.model, amount: terms.amount, recurring: terms.recurring }
   const bounds = {

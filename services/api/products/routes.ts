@@ -6,7 +6,7 @@ import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
 import { productToBody } from './body.ts'
 
-/** Products: what lines of an invoice are called. */
+/** Operations on products. A product gives lines of invoices their name. */
 export const productOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createProduct', { action: 'product.created', toBody: productToBody }, ({ db, namespaceId, body }) =>
     productRepository(db).insert(namespaceId, {

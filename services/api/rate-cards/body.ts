@@ -3,7 +3,7 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
-/** A card as lists show it. */
+/** A card in a list. */
 export const rateCardToBody = (card: RateCard): SchemaOf<'RateCardInList'> => ({
   id: card.id,
   name: card.name,
@@ -19,7 +19,7 @@ export interface CardWithRates extends RateCard {
   rates: readonly RateRecord[]
 }
 
-/** A card as the answer about a single card shows it. */
+/** A card in the answer about a single card. */
 export const cardWithRatesToBody = ({ rates, ...card }: CardWithRates): SchemaOf<'RateCard'> => ({
   ...rateCardToBody(card),
   rates: rates.map(rateToBody),

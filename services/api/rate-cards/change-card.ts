@@ -9,15 +9,14 @@ import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 import { withRates } from './with-rates.ts'
 
-/** A change of a card as a request has it. */
+/** The body of a request that changes a card. */
 export type CardChangeBody = RequestOf<'changeRateCard'>['body']
 
 /**
- * Ends rates of a card and adds others, while it holds the card's lock. What was in force before the change stays as it
- * was.
+ * Locks a card, ends some of its rates and adds others. The rates before the time of the change stay as they were.
  *
- * @param clock reads the namespace's time, in Unix seconds. It is called after the card is locked, because a contract
- *   that began to follow the card before the lock has seen the card without the change
+ * @param clock reads the namespace's time, in Unix seconds. It is called after the card is locked, so that no contract
+ *   begins to follow the card without the change after that time
  * @returns the card with its rates that have not ended at the namespace's time; undefined when there is no such card
  * @throws DomainError unprocessable when the change takes effect in the past and a contract has followed the card, or
  *   when it ends rates that are not in force at its time, adds rates that are not possible, or changes nothing
@@ -35,11 +34,11 @@ export async function changeCard(
   const now = await clock()
   const { effective_at: effectiveAt = now, end } = body
   const requested = changeOf(body, effectiveAt)
-  // Checked after the lock: a contract that begins to follow the card holds the lock until its transaction ends.
+  // Checked after the lock, because a contract that begins to follow the card locks it until its transaction ends.
   if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
     throw new DomainError(
       'unprocessable',
-      'effective_at: lies in the past, in which a contract followed the card',
+      'effective_at: lies in the past, and a contract has followed the card',
     )
   await requirePossible(db, namespaceId, requested, card.currency)
   // Rates that ended before do not matter, because added rates start later.
@@ -53,7 +52,7 @@ export async function changeCard(
 /**
  * The rates that a change adds.
  *
- * @throws DomainError unprocessable when it adds none and ends none, or one starts too early
+ * @throws DomainError unprocessable when the change neither adds nor ends a rate, or when a rate starts too early
  */
 function changeOf({ end, add }: CardChangeBody, effectiveAt: number) {
   if (end.length === 0 && add.length === 0)

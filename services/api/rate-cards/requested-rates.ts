@@ -9,12 +9,12 @@ import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { optionalSource } from '../core/named-source.ts'
 
-/** A rate as a request has it. */
+/** A rate in the body of a request. */
 type NewRateBody = RequestOf<'createRateCard'>['body']['rates'][number]
 
 /** Rates to be added to a card. */
 export interface RequestedRates {
-  /** The request's list that holds them. */
+  /** The list of the request that contains the rates. */
   field: 'rates' | 'add'
   /** In the order of the request, with new ids. */
   rates: readonly Rate[]
@@ -23,8 +23,8 @@ export interface RequestedRates {
 /**
  * Reads rates of a request.
  *
- * @param startsAt when a rate without starts_at starts, in Unix seconds
- * @throws DomainError unprocessable when one has two sources, or ends before it starts
+ * @param startsAt the start of a rate without starts_at, in Unix seconds
+ * @throws DomainError unprocessable when a rate has two sources, or ends before it starts
  */
 export const requestedRates = (
   field: RequestedRates['field'],
@@ -54,11 +54,11 @@ function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number)
 }
 
 /**
- * Checks that each rate can be on a card of this currency. None of their prices can be archived until the transaction
- * ends.
+ * Checks that each rate can be on a card of this currency. It locks the prices of the rates, so that nobody can archive
+ * them before the transaction ends.
  *
- * @throws DomainError unprocessable for a metric or price that does not exist, an archived price, and what
- *   findRateFault finds; the message names the place in the request
+ * @throws DomainError unprocessable for a metric or price that does not exist, an archived price, and a fault that
+ *   findRateFault finds; the message names the field of the request
  */
 export async function requirePossible(
   db: PoolClient,

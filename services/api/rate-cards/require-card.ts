@@ -6,12 +6,12 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { RequestedRates } from './requested-rates.ts'
 
-/** The maximum of rates in force at any second, and of the prices that they name. */
+/** The maximum of rates in force at one second, and of the prices that they name. */
 const IN_FORCE_MAX: CardSize = { rates: 200, prices: 2_000 }
-/** The maximum of rates that have not ended: those in force, and as many to replace them. */
+/** The maximum of rates that have not ended: the rates in force, and as many again to replace them. */
 const NOT_ENDED_MAX: CardSize = { rates: 400, prices: 4_000 }
 
-/** How many values of properties a card may split usage by. An invoice's usage is read with all of them at once. */
+/** The maximum of property values by which a card may split usage, because a read of usage names all of them. */
 const VALUES_MAX = 4_000
 
 interface CardSize {
@@ -22,9 +22,9 @@ interface CardSize {
 /**
  * Checks that rates can be on a card together.
  *
- * @param rates of the card, with the requested ones at the end; the others are known to be possible together
+ * @param rates all rates of the card, with the requested ones at the end. The others passed this check before
  * @param now in Unix seconds
- * @throws DomainError unprocessable when an event would count twice, or there are too many rates
+ * @throws DomainError unprocessable when an event would count twice, or there are too many rates, prices or values
  */
 export function requireCard(rates: readonly Rate[], requested: RequestedRates, now: number): void {
   const { field } = requested
@@ -91,7 +91,7 @@ function peakOf(rates: readonly Rate[]): CardSize {
   return peak
 }
 
-/** Names a new rate by its place in the request, because nobody knows its id yet. */
+/** Names a new rate by its index in the request, because no answer has shown its id yet. */
 function nameOf({ id }: Rate, { field, rates }: RequestedRates): string {
   const index = rates.findIndex((rate) => rate.id === id)
   return index === -1 ? id : `${field}[${index}]`

@@ -14,12 +14,12 @@ import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 import { withRates } from './with-rates.ts'
 
-/** When the rates of a new card start. */
+/** The default start of the rates of a new card, in Unix seconds. */
 const FROM_THE_BEGINNING = 0
 
 const toBody = cardWithRatesToBody
 
-/** Rate cards: how usage is measured, and which price applies to it. */
+/** Operations on rate cards. A card says how usage is measured, and which price applies to it. */
 export const rateCardOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createRateCard', { action: 'rate_card.created', toBody }, async ({ db, namespaceId, body, now }) => {
     const card = {

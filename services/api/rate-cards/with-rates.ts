@@ -6,7 +6,7 @@ import type { CardWithRates } from './body.ts'
 /**
  * A card with its rates that have not ended, including those that begin later.
  *
- * @param card undefined when there is none; the result is undefined then
+ * @param card undefined when there is no such card; then the result is undefined, too
  * @param now in Unix seconds, by the namespace's clock
  */
 export async function withRates<T extends RateCard | undefined>(

@@ -15,7 +15,7 @@ import { refillConfigurationToBody, refillToBody } from './body.ts'
 const configurations = refillConfigurationRepository
 const toBody = refillConfigurationToBody
 
-/** Refill configurations, and the refills made. */
+/** Operations on refill configurations, and the list of refills that were made. */
 export const refillOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once(
     'createRefillConfiguration',
@@ -74,7 +74,7 @@ const keyOf = ({ account_id: accountId, metric_id: metricId }: KeyBody): RefillC
   metricId,
 })
 
-/** A cursor of the list is the same pair as in the path of a configuration: `account_…/metric_…`. */
+/** A cursor of the list is the pair of ids that the path of a configuration contains: `account_…/metric_…`. */
 function keyOfCursor(cursor: string): RefillConfigurationKey {
   const [accountId = '', metricId = ''] = cursor.split('/')
   return { accountId, metricId }

@@ -14,29 +14,29 @@ import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 export interface EmptyingDeps {
   pool: Pool
   deleteNamespaces: DeleteNamespaces
-  /** No event accepted before this time can still be loaded from the event log. */
+  /** Returns a time. Every event that was accepted before it is loaded from the event log already. */
   listedUpTo: () => Promise<Micros>
 }
 
-/** How many namespaces one round empties. */
+/** The maximum number of namespaces that one round empties. */
 const AT_ONCE = 500
-/** Rows of PostgreSQL that are deleted in one transaction. */
+/** The maximum number of rows of PostgreSQL that one transaction deletes. */
 const ROWS_AT_ONCE = 2_000
 /**
- * No request takes this long, and clocks of gateways differ by less. So usage accepted this long after a reset is not
- * usage of the retired namespace.
+ * Every request is shorter than this, and the clocks of gateways differ by less. So usage that is accepted this long
+ * after a reset cannot be usage of the retired namespace.
  */
 const STRAGGLERS_MS = 600_000
 const JOB = 'the removal of what was reset'
 
 /**
- * Empties the retired namespaces that are due. It may be interrupted anywhere and repeated. A namespace counts as
- * emptied once everything in it was deleted. It becomes due again later, and sooner while the event log may still
- * contain usage of it.
+ * Deletes the data of the retired namespaces that are due. This may be interrupted at any point and repeated. A
+ * namespace is recorded as emptied once all its data was deleted. It becomes due again later, and sooner while the
+ * event log may still contain its usage.
  *
- * @param againAfterMs when a namespace becomes due again while usage of it may be on its way
- * @returns how many were emptied
- * @throws when one of them could not be emptied; all others were
+ * @param againAfterMs the time until a namespace becomes due again while the event log may still contain its usage
+ * @returns how many namespaces were due
+ * @throws the first failure, after all other namespaces were emptied
  * @internal
  */
 export async function emptyRetiredNamespaces(
@@ -47,7 +47,7 @@ export async function emptyRetiredNamespaces(
   const retired = retiredNamespaceRepository(pool)
   const due = await retired.listDue(AT_ONCE)
   if (due.length === 0) return 0
-  // Read this first. What is loaded later was either accepted later, or is deleted below.
+  // This must come before the deletion: usage that is loaded later was accepted after this time, or is deleted below.
   const loadedUpTo = await listedUpTo()
   const without: RetiredNamespace[] = []
   const failures: unknown[] = []
@@ -57,7 +57,7 @@ export async function emptyRetiredNamespaces(
       without.push(namespace)
     } catch (err) {
       signal.throwIfAborted()
-      failures.push(err) // this namespace is the first in the next round, too, so it must not stop the others
+      failures.push(err) // the next round begins with this namespace, too, so it must not stop the others
     }
   if (without.length > 0) {
     const ids = without.map(({ id }) => id)
@@ -71,7 +71,7 @@ export async function emptyRetiredNamespaces(
   return due.length
 }
 
-/** Empties retired namespaces repeatedly, until it is closed. Only one process at a time does so. */
+/** Empties retired namespaces repeatedly, until it is closed. Only one process at a time does this. */
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
   const round = async (signal: AbortSignal) => {
     const emptied = await runExclusively(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))

@@ -17,8 +17,8 @@ import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
 
 /**
- * The operations of the test area for the clock, a reset and draining. Some of them change the clock or the namespace of
- * the company, so they do not run in its world (enter-world.ts).
+ * The operations of the test area: the clock, the reset and draining. Some of them change the clock or the namespace of
+ * the company. Therefore they do not run in the company's world (enter-world.ts).
  */
 export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTimeoutMs: number): Operation[] {
   const clock = testClock(worlds)
@@ -38,7 +38,7 @@ export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTime
       return { reset_at: Math.floor(resetAt.getTime() / 1_000) }
     }),
     forTests('drainTestCompany', async ({ body }) => {
-      // The wait ends before the request times out. The answer to a timeout would not say whether something was written.
+      // The wait ends before the request times out. After a timeout, the answer could not say if anything was written.
       const timeout = body?.timeout ?? DRAIN_S
       const timeoutMs = Math.min(timeout * 1_000, requestTimeoutMs * BEFORE_THE_DEADLINE)
       if (!(await drain(timeoutMs)))

@@ -10,7 +10,7 @@ import { moveWorld } from './move-world.ts'
 /** The clock of a test company's namespace. Each function returns how far the clock is ahead of real time, in ms. */
 export interface TestClock {
   /**
-   * Sets the clock to a Unix second. It runs on from that second.
+   * Sets the clock to a Unix second. The clock continues from that second.
    *
    * @throws DomainError unprocessable when the second lies before the clock's time, or too far ahead of real time
    */
@@ -38,7 +38,7 @@ export function testClock(worlds: TestWorlds): TestClock {
           if (second < shown)
             throw new DomainError(
               'unprocessable',
-              `now: the clock shows ${shown} and goes forward only, until it is returned to real time`,
+              `now: the clock shows ${shown} and goes forward only; reset it to return to real time`,
             )
           const wanted = second * 1_000 - realMs
           requireNear('now', wanted)
@@ -78,8 +78,8 @@ export function testClock(worlds: TestWorlds): TestClock {
 }
 
 /**
- * Moves the clock and requests checks of balances and of contracts' credits: at the new time other grants may be in
- * force, and other periods of contracts may have begun.
+ * Moves the clock and requests checks of balances and of contracts' credits, because at the new time other grants may
+ * be in force, and other periods of contracts may have begun.
  */
 async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
   const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)

@@ -5,7 +5,7 @@ import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
 import { auditEntryToBody } from './body.ts'
 
-/** Who did what in a company. */
+/** The operation that lists who did what in a company. */
 export const trailOperations = ({ read }: NamespaceOperations): Operation[] => [
   read('listAuditTrail', pageOf(auditEntryToBody), ({ db, caller, query }) =>
     auditTrailRepository(db).list(

@@ -31,7 +31,8 @@ export type AccountUsageIn = (
 ) => Promise<AccountUsage>
 
 /**
- * The usage of an account in a range: sources with usage, metrics in order of creation, then currencies by code.
+ * The usage of an account in a range, for each source with usage. Metrics come first in order of creation, then
+ * currencies by code.
  *
  * @throws DomainError not_found when there is no such account, unprocessable when the range is empty or reversed
  */

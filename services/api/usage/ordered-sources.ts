@@ -4,15 +4,15 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 
-/** A source of usage. `metric` is undefined for a currency, and for a metric that PostgreSQL does not know. */
+/** A source of usage. `metric` is undefined for a currency, and for a metric that PostgreSQL does not have. */
 interface OrderedSource {
   source: UsageSource
   metric: Metric | undefined
 }
 
 /**
- * Sources in the order of all answers: metrics in order of creation, then currencies by code. Metrics that PostgreSQL
- * does not know are placed between the two, because no answer may leave out usage.
+ * Sorts sources in the order of all answers: metrics in order of creation, then currencies by code. Metrics that
+ * PostgreSQL does not have come between the two, because no answer may leave out usage.
  */
 export async function orderSources(
   pool: Pool,

@@ -18,7 +18,7 @@ import {
 import { usageByProperty } from './usage-by-property.ts'
 import type { UsageQuery } from './usage-query.ts'
 
-/** Usage in a range, by day and month, and with a property. */
+/** Operations that answer usage: in a range, by day, by month, and of the events with a property. */
 export function usageOperations(pool: Pool, reads: BatchedReads, usage: UsageReader): Operation[] {
   const usageIn = accountUsageIn(pool, reads, usage)
   const monthly = accountMonthlyUsage(pool, reads, usage)

@@ -46,7 +46,7 @@ export function accountMonthlyUsage(
       usage.aggregateByPeriod(namespaceId, 'month', selection),
     ])
     const months = [...byMonth.keys()]
-    const usedIn = { startAt: Math.min(...months), endAt: Math.max(...months) + 1 } // without usage it is empty
+    const usedIn = { startAt: Math.min(...months), endAt: Math.max(...months) + 1 } // empty if there is no usage
     return bucketsOf(pool, namespaceId, periodStartsIn('month', usedIn), byMonth, query)
   }
 }

@@ -12,8 +12,8 @@ export type UsageByProperty = (
 ) => Promise<SourceUsage[]>
 
 /**
- * The usage of all accounts in a range, as far as its events have a property: sources with such usage, metrics in order
- * of creation, then currencies by code.
+ * The usage of all accounts in a range, counting only events that have a property with a given value. Sources with
+ * usage come in this order: metrics in order of creation, then currencies by code.
  *
  * @throws DomainError unprocessable when the range is empty or reversed
  */

@@ -3,10 +3,10 @@ import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
-/** The parameters of a usage query, apart from where to read. */
+/** The parameters that all usage queries have. */
 export interface UsageQuery {
   aggregation: Aggregation
-  /** Only usage of this currency. */
+  /** Limits the answer to usage in this currency; undefined: no limit. */
   currency: string | undefined
 }
 
@@ -18,12 +18,12 @@ export function requireForwards({ startAt, endAt }: TimeRange): void {
   if (startAt >= endAt) throw new DomainError('unprocessable', 'end_at: must be after start_at')
 }
 
-/** @throws DomainError malformed when the answer would hold too many periods */
+/** @throws DomainError malformed when the range overlaps too many UTC days */
 export function requireFewDays(range: TimeRange): void {
   const days = daysIn(range)
   if (days > DAYS_MAX)
     throw new DomainError(
       'malformed',
-      `end_at: the range meets ${days} UTC days, at most ${DAYS_MAX} are answered`,
+      `end_at: the range overlaps ${days} UTC days, at most ${DAYS_MAX} are allowed`,
     )
 }

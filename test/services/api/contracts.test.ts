@@ -306,7 +306,7 @@ describe('contracts over HTTP', function () {
         ],
         [
           { amount: '1', metric_id, expires: 'period_end' },
-          '.credit.expires: period_end is for credit in a currency',
+          '.credit.expires: period_end is only for credit in a currency',
         ],
         [{ amount: '1', metric_id: `metric_${NONE}` }, '.credit.metric_id: there is no such metric'],
       ]
@@ -400,7 +400,7 @@ describe('contracts over HTTP', function () {
             { product_id, price_id, ...twice },
             { product_id, price_id, ...twice },
           ],
-          '.price_overrides[1]: another override is of the same product and value',
+          '.price_overrides[1]: another override has the same product and value',
         )
       const old = await stage.price({ ...PER_UNIT, product_id })
       await api.create(`/v2/prices/${old}/archive`, undefined)
@@ -510,14 +510,14 @@ describe('contracts over HTTP', function () {
       expectRefused(
         await post({ starts_at: start, lines }),
         422,
-        /^lines\[1\]\.minimum_amount: the contract has a minimum then already/,
+        /^lines\[1\]\.minimum_amount: the contract already has a minimum at that time/,
       )
       const after = [lines[0], { minimum_amount: '2', starts_at: start + 50 }]
       const { body } = await post({ starts_at: start, lines: after })
       expectRefused(
         await change(body.id, { effective_at: start + 100, add: [{ minimum_amount: '3' }] }),
         422,
-        /^add\[0\]\.minimum_amount: the contract has a minimum then already/,
+        /^add\[0\]\.minimum_amount: the contract already has a minimum at that time/,
       )
     })
 
@@ -526,7 +526,7 @@ describe('contracts over HTTP', function () {
       const { body } = await post({ starts_at: start - 100, lines: Array(200).fill(credit) })
       expect(body.lines.length).to.equal(200)
       const more = await change(body.id, { add: [credit] })
-      expectRefused(more, 422, 'a contract has at most 200 lines that are not ended')
+      expectRefused(more, 422, 'a contract can have at most 200 lines that have not ended')
       const [first, last] = [body.lines.at(0)?.id, body.lines.at(-1)?.id]
       const moved = await change(body.id, { end: [first, last], add: [credit, credit] })
       expect(moved.body.lines.length, moved.text).to.equal(200)

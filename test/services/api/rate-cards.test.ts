@@ -497,7 +497,7 @@ describe('rate cards over HTTP', function () {
       const refused = await change(card, { effective_at: now() - 5, end: [rate?.id] })
       expect([refused.status, refused.text]).to.deep.equal([
         422,
-        'effective_at: lies in the past, in which a contract followed the card',
+        'effective_at: lies in the past, and a contract has followed the card',
       ])
       expect((await change(card, { end: [rate?.id] })).status).to.equal(200)
     })
@@ -746,7 +746,7 @@ describe('rate cards over HTTP', function () {
       const { status, text } = await changing
       expect([status, text]).to.deep.equal([
         422,
-        'effective_at: lies in the past, in which a contract followed the card',
+        'effective_at: lies in the past, and a contract has followed the card',
       ])
     })
   })

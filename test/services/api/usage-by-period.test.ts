@@ -205,7 +205,7 @@ describe('usage by day and month over HTTP', function () {
       [
         `start_at=1&end_at=${3_700 * 86_400 + 1}`,
         400,
-        /^end_at: the range meets 3701 UTC days, at most 3700/,
+        /^end_at: the range overlaps 3701 UTC days, at most 3700/,
       ],
       ['start_at=0&end_at=253402300799', 400, /^end_at/],
       ['start_at=253402300790&end_at=253402300799', 200, /^/], // no usage can lie there
