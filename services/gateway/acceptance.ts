@@ -3,26 +3,26 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import type { RisingClock } from '../../shared/time/rising-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 
-/** What reporters are answered while other processes cannot learn of their reports. */
+/** The answer to reporters while other processes cannot learn that their reports are under way. */
 export const UNTOLD = 'this gateway cannot take reports at the moment, try again'
 
 /** What this gateway publishes to other processes about its acceptances. */
 export interface Published {
-  /** No event that is on its way, or accepted from now on, has an earlier time of acceptance. */
+  /** Events that are under way or accepted from now on have this time of acceptance or a later one. */
   lowest: Micros
-  /** No event so far has a later time of acceptance, and no later time was published. */
+  /** All events so far have this time of acceptance or an earlier one, and no later time was published. */
   reached: Micros
 }
 
 /**
- * The acceptances that are on their way into the log. The list of events must end before the lowest of them. Otherwise
- * a reader that keeps the last id would miss an event that got its time first and reached the log last.
+ * The acceptances whose events are under way to the log. The list of events must end before the lowest of them.
+ * Otherwise a reader that keeps the last id would miss an event that got its time first and reached the log last.
  *
- * Times of acceptance never go back, whatever is done to clocks: each is later than all times that were given or
+ * Times of acceptance never go back, even when somebody sets a clock. Each is later than all times that were given or
  * published before.
  *
- * An acceptance is open from the start. A gateway that publishes its lowest acceptance shuts it while other processes
- * could not read the published time.
+ * It is open from the start. A gateway that publishes its lowest acceptance shuts it while other processes could not
+ * read the published time.
  */
 export class Acceptance {
   private readonly time: RisingClock
@@ -37,9 +37,9 @@ export class Acceptance {
 
   /**
    * @param time gives the times of acceptance
-   * @param settleMs how long events that the log did not confirm may take to reach it
-   * @param steadyMs a clock that goes on while the process is stopped
-   * @param clockAgrees false when the wall clock was set since it was last compared: then the acceptance is shut
+   * @param settleMs the time after which an unconfirmed append can no longer arrive in the log
+   * @param steadyMs a clock that also runs while the process is stopped
+   * @param clockAgrees returns false when the wall clock was set since the last comparison. Then the acceptance is shut
    */
   constructor(
     time: RisingClock,
@@ -54,10 +54,10 @@ export class Acceptance {
   }
 
   /**
-   * Prepares and appends events at a time of acceptance that nothing else in this process has.
+   * Prepares and appends events, at a time of acceptance that no other call in this process gets.
    *
-   * @returns what was prepared, once it is in the log
-   * @throws DomainError suspended while it is shut; nothing was appended then
+   * @returns the result of `prepare`, once its events are in the log
+   * @throws DomainError suspended while the acceptance is shut; then nothing was appended
    */
   async during<T>(
     prepare: (acceptedAt: Micros) => Promise<T>,
@@ -71,7 +71,7 @@ export class Acceptance {
     let keptForMs = 0
     try {
       const prepared = await prepare(acceptedAt)
-      this.requireOpen(acceptedAt) // the last moment at which the append can be left out
+      this.requireOpen(acceptedAt) // the last check before the append
       await append(prepared).catch((err: unknown) => {
         const cannotCome = err instanceof DomainError && err.code === 'overloaded'
         if (!cannotCome) keptForMs = this.settleMs
@@ -85,9 +85,9 @@ export class Acceptance {
   }
 
   /**
-   * No event that is on its way, or accepted from now on, has an earlier time of acceptance.
+   * Events that are under way or accepted from now on have this time of acceptance or a later one.
    *
-   * While the acceptance is shut, the wall clock is not read, because it may be the reason.
+   * While the acceptance is shut, the wall clock is not read, because the clock may be the reason.
    */
   lowest(): Micros {
     let lowest = this.passing()
@@ -95,12 +95,12 @@ export class Acceptance {
     return lowest
   }
 
-  /** A time after all times that were given or published. Nothing accepted from now on gets an earlier time. */
+  /** A time after all times that were given or published. Events accepted from now on get a later time. */
   passing(): Micros {
     return this.isOpen ? this.time.next() : this.time.goOn()
   }
 
-  /** The lowest and the latest time of acceptance, to be published to other processes. */
+  /** The lowest and the latest time of acceptance, to publish to other processes. */
   publish(): Published {
     const lowest = this.lowest()
     return { lowest, reached: this.reached }
@@ -110,16 +110,16 @@ export class Acceptance {
     return this.time.reached()
   }
 
-  /** From now on nothing gets an earlier time. */
+  /** From now on, no event gets a time of acceptance before `at`. */
   goOnFrom(at: Micros): void {
     this.time.raiseTo(at)
   }
 
   /**
-   * Lets reports through.
+   * Opens the acceptance for reports.
    *
-   * @param since nothing accepted before this is appended from now on, and nothing gets an earlier time
-   * @param until a time of the steady clock, from which on the acceptance is shut
+   * @param since from now on, no event accepted before this time is appended, and none gets an earlier time
+   * @param until the time of the steady clock from which on the acceptance is shut again
    */
   open(since: Micros, until: number): void {
     this.goOnFrom(since)
@@ -128,7 +128,7 @@ export class Acceptance {
     this.whyShut = UNTOLD
   }
 
-  /** @param why what reporters are answered */
+  /** @param why the answer to reporters */
   shut(why: string): void {
     this.openUntil = -Infinity
     this.whyShut = why
@@ -144,12 +144,12 @@ export class Acceptance {
     throw new DomainError('suspended', this.whyShut)
   }
 
-  /** Whether nothing is on its way. */
+  /** Whether no events are under way. */
   get isIdle(): boolean {
     return this.underWay.size === 0
   }
 
-  /** Whether something is on its way, or was accepted since the last call. */
+  /** Whether events are under way, or were accepted since the last call. */
   wasBusy(): boolean {
     const busy = this.accepted || !this.isIdle
     this.accepted = false

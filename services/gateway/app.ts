@@ -23,7 +23,7 @@ export interface GatewayWork {
   correct: CorrectUsage
 }
 
-/** The complete HTTP service for reports and corrections. It gets the requests that report-listener.ts passes on. */
+/** The complete HTTP service for reports and corrections. report-listener.ts passes requests on to it. */
 export function gatewayApp(
   { report, correct }: GatewayWork,
   options: GatewayAppOptions,

@@ -24,7 +24,7 @@ export interface ClockWatchDeps {
   log: Logger
 }
 
-/** The time at which PostgreSQL was asked for its own. */
+/** The time at which PostgreSQL was asked for its time. */
 export interface Asked {
   /** By this machine's clock. */
   at: Micros
@@ -32,24 +32,24 @@ export interface Asked {
   ms: number
 }
 
-/** What a comparison with PostgreSQL's clock says of this machine's clock. */
+/** The result of a comparison of this machine's clock with PostgreSQL's. */
 export type ClockVerdict =
   | 'right'
   /** It differs from PostgreSQL's. */
   | 'off'
-  /** Both clocks lie behind what was accepted, and a time server may still correct them. */
+  /** Both clocks show less than the latest time of acceptance, and a time server may still correct them. */
   | 'behind'
 
-/** If clocks lie further behind, they were ahead before or are behind now: a maintained clock is never a minute off. */
+/** If clocks are further behind, they were wrong before or are wrong now: a maintained clock is never a minute off. */
 const BEHIND_MAX_MICROS = 60 * MICROS_PER_SECOND
 
 /**
- * Judges the clock of this machine, by PostgreSQL's clock and by what was accepted before.
+ * Judges the clock of this machine, by PostgreSQL's clock and by the latest time of acceptance.
  *
- * Both clocks may lie behind what was accepted. Then either they were ahead at that time, or they are behind now, and
- * nothing shows which. For a few minutes no usage is taken, so that a time server may set them. Then usage is taken
- * again, at times that go on from what was accepted. While the clocks may still be behind, a report that lies ahead of
- * them is refused only for the time being.
+ * Both clocks may be behind the latest time of acceptance. Then either they were ahead at that time, or they are behind
+ * now, and nothing shows which. For a few minutes the gateway takes no usage, so that a time server may set the clocks.
+ * Then it takes usage again, at times of acceptance that continue after the latest one. While the clocks may still be
+ * behind, a report of usage ahead of them is refused only temporarily.
  *
  * @see docs/decisions/0030-time-never-goes-back.md
  */
@@ -57,17 +57,17 @@ export class ClockWatch {
   private readonly wall: Clock
   private readonly time: RisingClock
   private readonly monotonicMs: () => number
-  /** When this machine was started, by the monotonic clock. */
+  /** The start of this machine, by the monotonic clock. */
   private readonly bootedMs: number
   private readonly settlesMs: number
   private readonly log: Logger
   private verdict: ClockVerdict = 'right'
   private differenceMicros = 0
-  /** Bounds of how far PostgreSQL's clock was ahead of the monotonic clock at the last look. */
+  /** Bounds of the lead of PostgreSQL's clock over the monotonic clock, at the last comparison. */
   private theirLead: { least: Micros; most: Micros } | undefined
   /**
-   * Set when the clocks were found behind: the latest time of acceptance at that moment, the moment by the monotonic
-   * clock, and the least by which acceptances have been ahead of the clocks since.
+   * Set when a comparison finds the clocks behind: the latest time of acceptance at that moment, the moment by the
+   * monotonic clock, and the smallest lead of acceptances over the clocks since then.
    */
   private doubt: { reached: Micros; ms: number; leastLead: Micros } | undefined
 
@@ -82,18 +82,20 @@ export class ClockWatch {
     this.wall = wall
     this.time = time
     this.monotonicMs = monotonicMs
-    this.bootedMs = monotonicMs() - uptimeMs() // once: asking the system takes longer than the rest of a report
+    this.bootedMs = monotonicMs() - uptimeMs() // only once: a system call takes longer than the rest of a report
     this.settlesMs = settlesMs
     this.log = log
   }
 
-  /** To be called before PostgreSQL is asked; the result goes to look(). */
+  /** Call this before PostgreSQL is asked for its time, and pass the result to look(). */
   asks(): Asked {
     return { at: this.wall(), ms: this.monotonicMs() }
   }
 
   /**
-   * @param asked taken before PostgreSQL was asked; the time its answer took does not count as a difference
+   * Compares the clocks.
+   *
+   * @param asked the result of asks(). With it, the duration of PostgreSQL's answer does not count as a difference
    * @param now PostgreSQL's time
    */
   look(asked: Asked, now: Micros): ClockVerdict {
@@ -110,18 +112,18 @@ export class ClockWatch {
     return verdict
   }
 
-  /** Whether this clock was not set since the last look. */
+  /** False when somebody set this machine's clock after the last comparison. */
   get agrees(): boolean {
-    if (this.theirLead === undefined) return true // no look yet, and no usage taken
+    if (this.theirLead === undefined) return true // no comparison yet, so no usage was taken
     const lead = this.wall() - this.monotonicMs() * MICROS_PER_MS
     const { least, most } = this.theirLead
     return Math.max(least - lead, lead - most) <= CLOCK_DIFFERENCE_MAX_MICROS
   }
 
   /**
-   * Whether this clock may be behind. Then usage that lies ahead of it may be refused only for the time being. The
-   * clock may have been set since the last look, or be behind what was accepted. Or the machine was started a short
-   * time ago, and perhaps no time server has set its clock yet.
+   * Whether this machine's clock may be behind. Then usage ahead of it may be refused only temporarily. There are three
+   * reasons: the clock was set after the last comparison, it is behind the latest time of acceptance, or the machine
+   * was started a short time ago and perhaps no time server has set its clock yet.
    */
   get mayBeBehind(): boolean {
     return (
@@ -140,7 +142,7 @@ export class ClockWatch {
     )
     const behind = metrics.gauge(
       'tally_gateway_clock_behind_seconds',
-      'How far the clock of this machine lies behind the usage that was accepted last.',
+      'How far the clock of this machine is behind the latest time of acceptance.',
     )
     metrics.beforeScrape(() => {
       difference.set([], this.differenceMicros / MICROS_PER_SECOND)
@@ -162,17 +164,17 @@ export class ClockWatch {
       if (lead > BEHIND_MAX_MICROS) this.doubt = { reached: this.time.reached(), ms, leastLead: lead }
       return
     }
-    // If times of acceptance were right, it is now at least this late. A clock that shows less may still be behind.
+    // If times of acceptance were right, the true time is at least this. A clock that shows less may still be behind.
     const atLeast = doubt.reached + (ms - doubt.ms) * MICROS_PER_MS
     if (now < atLeast - BEHIND_MAX_MICROS) {
-      // The clock was set back once more: a time server may be about to correct it.
+      // The clock was set back once more, so a time server may correct it soon.
       if (lead > doubt.leastLead + BEHIND_MAX_MICROS)
         this.doubt = { reached: Math.max(atLeast, this.time.reached()), ms, leastLead: lead }
       else doubt.leastLead = Math.min(doubt.leastLead, lead)
       return
     }
     this.doubt = undefined
-    this.log.info('the clock of this machine no longer lies behind the usage that was accepted last')
+    this.log.info('the clock of this machine is no longer behind the latest time of acceptance')
   }
 
   /** Logs each change once. */
@@ -187,13 +189,13 @@ export class ClockWatch {
     else if (verdict === 'behind')
       this.log.error(
         { behindS, forS: this.settlesMs / 1_000 },
-        'no usage is taken for now: the clocks lie behind the usage that was accepted last; either they were ahead then, or they are behind now and a time server may set them',
+        'no usage is taken for now: the clocks are behind the latest time of acceptance; either they were ahead then, or they are behind now and a time server may set them',
       )
     else
       this.log.warn(
         { behindS },
         behindS > 0
-          ? 'usage is taken again, at times of acceptance that go on from the last one; reports that lie ahead of the clock are answered to try again later'
+          ? 'usage is taken again, at times of acceptance after the latest one; reports of usage ahead of the clock are answered with "try again later"'
           : 'usage is taken again: the clock is right',
       )
   }

@@ -11,22 +11,22 @@ import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
-/** How many accounts and metrics are cached as existing; all others are looked up each time. */
+/** The maximum number of accounts and metrics that are cached as existing. All others are looked up each time. */
 const EXISTING_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
   return {
     bodyBytesMax: read.integer('GATEWAY_BODY_BYTES_MAX', {
-      about: 'bytes a body of reported usage may have once inflated',
+      about: 'the maximum size of a body of reported usage after decompression, in bytes',
       default: 4 * 1_024 * 1_024,
       min: 1_024,
       max: 64 * 1_024 * 1_024,
     }),
     existingIdsMax: EXISTING_IDS_MAX,
     /**
-     * How long a gateway goes on without PostgreSQL, and how long the list of events waits after a gateway crashed. It
-     * is enough for a failover of PostgreSQL.
+     * How long a gateway takes reports without PostgreSQL, and how long the list of events waits after a crash of a
+     * gateway. The default is enough for a failover of PostgreSQL.
      */
     unrenewedMaxMs:
       1_000 *
@@ -49,7 +49,7 @@ export function readGatewayConfig(read: EnvReader) {
   }
 }
 
-/** Connections for looking up the events that are to be corrected. */
+/** Connections for looking up the events of corrections. */
 const CLICKHOUSE_CONNECTIONS = 4
 
 /** Settings of the gateway in a process of its own. */

@@ -30,7 +30,7 @@ interface CorrectionRequest {
   corrections: readonly RequestedCorrection[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** The prefix by which faults name a correction: `corrections[3].`; undefined where the path names the event. */
+  /** The prefix of a correction in faults: `corrections[3].`; undefined if the path of the request names the event. */
   label: ((index: number) => string) | undefined
 }
 
@@ -38,12 +38,12 @@ export type CorrectUsage = (request: CorrectionRequest) => Promise<UsageEvent[]>
 
 /**
  * Corrects usage events, all of them or none. Each revision is committed to PostgreSQL, then its row is appended to the
- * event log. When it resolves, both are durable. If the log or the process fails in between, relay-revisions.ts sends
- * the rows. The same request, repeated, sends them too, and changes nothing else.
+ * event log. When the promise resolves, both are durable. If the log or the process fails in between,
+ * relay-revisions.ts sends the rows. A repeat of the request sends the rows, too, and changes nothing else.
  *
- * @returns the events as they count from now on, in the order given
+ * @returns the events after their corrections, in the order given
  * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log
- *   took nothing; unavailable when it is not known whether the log took something
+ *   took nothing; unavailable when it is unknown whether the log took the rows
  */
 export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
   const { pool, findStored, sender, clock, log, reached = () => undefined } = deps
@@ -69,7 +69,7 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
       return before
     })
     reached('gateway-corrected')
-    // This includes revisions of an earlier request that was cut short.
+    // This includes revisions of an earlier request that failed before it sent them.
     const unsent = [...revisions.values()].filter(({ revision, isSent }) => revision > 0 && !isSent)
     if (unsent.length > 0) {
       const sent = sender.send(unsent)
@@ -99,7 +99,9 @@ function checkAll({ corrections, body, label = ofOne }: CorrectionRequest): Chec
     const result =
       first === undefined
         ? checkCorrection(correction)
-        : impossible(`event_id: the same as ${label(first)}event_id; an event is corrected once in a request`)
+        : impossible(
+            `event_id: the same as ${label(first)}event_id; a request can correct an event only once`,
+          )
     if ('code' in result) faults.set(index, result)
     else checked.push(result)
   }
@@ -140,8 +142,8 @@ function requireExisting(
 }
 
 /**
- * Locks the events until the transaction ends, and reads their newest revisions and the time of the lock. An event
- * whose first correction changes nothing is left out: it has no revision, and only ClickHouse has its content.
+ * Locks the events until the transaction ends, and reads their newest revisions and the time of the lock. It leaves out
+ * an event whose first correction changes nothing: such an event has no revision, and only ClickHouse has its content.
  */
 async function takeEvents(
   db: PoolClient,
@@ -155,13 +157,13 @@ async function takeEvents(
   })
   if (wanted.length === 0) return { before: new Map(), takenAt: 0 }
   const ids = wanted.map(({ eventId }) => eventId)
-  // If ClickHouse shows an event as corrected, it was corrected after findReports looked: PostgreSQL has its revisions.
+  // If ClickHouse shows a corrected event, the correction came after findReports, and PostgreSQL has its revisions.
   const reports = ids.flatMap((id) => stored.get(id) ?? []).filter(({ correctedAt }) => correctedAt === null)
   const revisions = eventRevisionRepository(db)
   const takenAt = await revisions.take(namespaceId, ids, reports)
   const newest = await revisions.listNewest(namespaceId, ids)
   for (const id of ids)
-    if (!newest.has(id)) throw new Error(`ClickHouse has a correction of ${id} that PostgreSQL does not know`)
+    if (!newest.has(id)) throw new Error(`ClickHouse has a correction of ${id} that PostgreSQL does not have`)
   return { before: newest, takenAt }
 }
 

@@ -3,18 +3,18 @@ import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { GatewayWork } from './app.ts'
 
 /**
- * Counts reported events and corrections by the status of their answer. Bodies that openapi.yaml does not allow are not
- * counted.
+ * Wraps the work so that reported events and corrections are counted by the status of their answer. Bodies that
+ * openapi.yaml does not allow are not counted.
  */
 export function countEvents(metrics: Metrics, { report, correct }: GatewayWork): GatewayWork {
   const events = metrics.counter(
     'tally_gateway_events_total',
-    'Reported events by the class of the status they were answered with.',
+    "Reported events by the class of their answer's status.",
     ['status'],
   )
   const corrections = metrics.counter(
     'tally_gateway_corrections_total',
-    'Corrections by the class of the status they were answered with.',
+    "Corrections by the class of their answer's status.",
     ['status'],
   )
   return {
@@ -45,5 +45,5 @@ function countBy<Asked, Answer>(
 
 const isRefusal = (err: unknown): boolean => err instanceof DomainError && !TRY_AGAIN.has(err.code)
 
-/** Codes that are answered with 503. */
+/** The codes of errors that are answered with 503. */
 const TRY_AGAIN = new Set<ErrorCode>(['overloaded', 'suspended', 'unavailable'])

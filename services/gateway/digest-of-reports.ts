@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { CheckedEvent } from './reported-event.ts'
 
 /**
- * A SHA-256 of what a request reports. It covers the events in their order, each with account, source, quantity, time
- * (or none), key and properties. The way the request is written does not matter: order of fields, spelling of numbers,
- * case of currencies.
+ * A SHA-256 of the content of a report request. It covers the events in their order, each with account, source,
+ * quantity, time (or none), key and properties. The order of fields, the spelling of numbers and the case of currencies
+ * do not change it.
  */
 export function digestOfReports(events: readonly CheckedEvent[]): Buffer {
   const digest = createHash('sha256')

@@ -19,8 +19,8 @@ export type FindMissing = (
  * Caches accounts and metrics that exist. They are never deleted, so a cached id stays valid. An id that does not exist
  * is looked up each time, because it may have been created since.
  *
- * @param idsMax how many ids are cached
- * @param purges says when the whole cache is to be emptied
+ * @param idsMax the maximum number of cached ids
+ * @param purges says when to empty the whole cache
  */
 export function existingReferences(listExisting: ListExisting, idsMax: number, purges?: Purges): FindMissing {
   const cached = new LRUCache<string, true>({ max: idsMax })

@@ -1,22 +1,22 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 
-/** What is wrong with one item of a request: malformed in itself, or well-formed and still impossible. */
+/** The fault of one item of a request. The item is malformed, or well-formed but impossible. */
 export interface Fault {
   code: 'malformed' | 'unprocessable'
   /** Begins with the name of the field. */
   message: string
 }
 
-/** How many faulty items an answer names. */
+/** The maximum number of faulty items that an answer names. */
 const FAULTS_NAMED_MAX = 20
 
 export const malformed = (message: string): Fault => ({ code: 'malformed', message })
 export const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
 
 /**
- * Names the first faulty items by their index. If any are malformed, only those are named.
+ * Throws an error that names the first faulty items by their index. If any items are malformed, it names only these.
  *
- * @param noun what the items are called
+ * @param noun the word for the items
  * @throws DomainError when there is a fault
  */
 export function throwFaults(
@@ -32,7 +32,7 @@ export function throwFaults(
   throw new DomainError(code, faultList(messages, noun))
 }
 
-/** The first faults, one a line, and the number of further ones. */
+/** A text with the first faults, one per line, and the number of further faults. */
 export function faultList(messages: readonly string[], noun: string): string {
   const shown = messages.slice(0, FAULTS_NAMED_MAX)
   const more = messages.length - shown.length

@@ -26,7 +26,7 @@ import { openGateway } from './open-gateway.ts'
 const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
   about:
-    'Takes reported and corrected usage into the event log, in a process of its own; run npm run migrate first.',
+    'Takes reports and corrections of usage into the event log, in a process of its own; run npm run migrate first.',
   readConfig: readGatewayServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
@@ -45,7 +45,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
       log,
     })
     opened.push(eventLog)
-    // ClickHouse is not contacted yet: reports are taken without it, too.
+    // This does not contact ClickHouse yet, because the gateway takes reports without it, too.
     const clickhouse = await openClickHouse({
       ...config.clickhouse,
       connections: config.clickhouseConnections,
@@ -86,7 +86,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     return {
       address: `${hostToCall(host)}:${server.port}`,
       isLive: () => true,
-      // PostgreSQL is not asked: without it the gateway works for a while from its caches, until acceptance is shut.
+      // PostgreSQL is not asked, because the gateway takes reports without it for a while, until acceptance is shut.
       isReady: () =>
         allAnswer(
           () => Promise.resolve(acceptance.isOpen),

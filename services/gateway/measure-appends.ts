@@ -4,7 +4,7 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 
 type Appending = Pick<EventLog, 'append' | 'partitions'>
 
-/** Wraps the log so that its appends are measured. */
+/** Wraps the event log so that its appends are measured. */
 export function measureAppends(metrics: Metrics, eventLog: Appending): Appending {
   const took = metrics.histogram(
     'tally_event_log_append_duration_seconds',

@@ -4,23 +4,23 @@ import { type OpenApiDocument, operationById } from '../../shared/http/openapi-d
 import { faultList } from './faults.ts'
 import type { CompileSchema } from './report-schemas.ts'
 
-/** The limit in openapi.yaml. */
+/** The maximum of items in a batch, as in openapi.yaml. */
 const ITEMS_MAX = 1_000
 
 /** A list of items in a request of openapi.yaml. */
 interface Batch {
   operationId: string
-  /** The field that holds its items. */
+  /** The field that contains the items. */
   list: string
   /** The name of an item's schema. */
   schema: string
 }
 
 /**
- * Explains a batch that openapi.yaml does not allow: names its first wrong items by their index.
+ * Makes a function that explains why openapi.yaml does not allow a batch: it names the first wrong items by index.
  *
- * The validator before it stops at its first fault on purpose: gathering all faults in 4 MiB of nonsense takes more
- * memory than the body. Only when it has found a fault is each item checked by itself.
+ * The validator runs before this function. It stops at the first fault, because a list of all faults in 4 MiB of
+ * nonsense takes more memory than the body. This function then checks each item by itself.
  */
 export function explainBatch(
   document: OpenApiDocument,

@@ -34,15 +34,15 @@ export interface OpenedAcceptance {
   clock: Clock
   /** Judges whether `clock` can be relied on. */
   watch: ClockWatch
-  /** No event that is on its way in any gateway, or accepted from now on, has an earlier time of acceptance. */
+  /** Events that are under way in any gateway, or accepted from now on, have this time of acceptance or a later one. */
   lowestUnderWay: () => Micros | Promise<Micros>
 }
 
 /**
- * Makes the acceptance of a gateway, in a process of its own or a shared one. Its watermark is published and its clock
- * watched until the process closes.
+ * Makes the acceptance of a gateway, in a process of its own or a shared one. The gateway publishes its watermark and
+ * watches its clock until the process closes.
  *
- * @param opened gets what is to be closed, newest first; the event log is added later, so it closes and settles first
+ * @param opened a list that is closed from its end. The event log is added after the watermark, so it settles first
  * @throws when PostgreSQL does not answer
  */
 export async function openAcceptance(
@@ -59,9 +59,9 @@ export async function openAcceptance(
   const acceptance = new Acceptance(time, settleMs, steadyMs, () => watch.agrees)
   watch.showIn(metrics)
   const table = gatewayRepository(pool)
-  if (alone) await table.forgetAll() // rows that this process left when it crashed
+  if (alone) await table.forgetAll() // rows that earlier processes left when they crashed
   const deps = { table, acceptance, watch, steadyMs, log }
-  // When the gateway is alone nobody reads the row until the next start.
+  // When the gateway is alone, nobody reads the row until the next start.
   const renewBusyMs = alone ? RENEW_IDLE_MS : RENEW_BUSY_MS
   opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))
   const lowestUnderWay = alone ? () => acceptance.lowest() : lowestUnderWayIn(pool)

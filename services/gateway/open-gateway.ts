@@ -33,7 +33,7 @@ import { revisionSender } from './send-revisions.ts'
 export interface GatewayParts {
   /** Connections that only reports use. */
   pool: Pool
-  /** Looks up the events that are to be corrected. Reports do not need it. */
+  /** Used to look up the events of corrections. Reports do not need it. */
   clickhouse: ClickHouse
   eventLog: Pick<EventLog, 'append' | 'partitions' | 'lag'>
   acceptance: Acceptance
@@ -41,7 +41,7 @@ export interface GatewayParts {
   clock: Clock
   watch: Pick<ClockWatch, 'mayBeBehind'>
   access: Access
-  /** Says when cached accounts and metrics are to be forgotten. */
+  /** Says when to empty the cache of accounts and metrics. */
   purges: Purges
   requests: RequestMetrics
   metrics: Metrics
@@ -61,7 +61,7 @@ export interface GatewayOptions {
 /** The gateway before it serves requests. */
 export interface OpenedGateway {
   handler: RequestListener
-  /** Sends corrections that a crash left unsent, until it is closed. */
+  /** The job that sends corrections that a crash left unsent, until it is closed. */
   relay: Closeable
 }
 

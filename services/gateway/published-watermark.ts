@@ -17,16 +17,16 @@ export interface PublishedWatermarkDeps {
 }
 
 export interface PublishedWatermarkOptions {
-  /** How long reports are taken after the last renewal that succeeded. */
+  /** How long the gateway takes reports after the last successful renewal. */
   unrenewedMaxMs: number
-  /** How long an append may take to arrive after it was begun. */
+  /** The longest time between the beginning of an append and its arrival in the log. */
   settleMs: number
-  /** How often the row is renewed while there are reports. Default: RENEW_BUSY_MS */
+  /** The time between two renewals of the row while there are reports. Default: RENEW_BUSY_MS */
   renewBusyMs?: number
 }
 
 export const RENEW_BUSY_MS = 250
-/** How often the row is renewed while there are no reports. */
+/** The time between two renewals of the row while there are no reports. */
 export const RENEW_IDLE_MS = 1_000
 /** How many renewals may fail in a row before reports are refused. */
 const RENEWALS_MISSED_MAX = 4
@@ -36,9 +36,9 @@ const CLOCK_BEHIND =
   'no usage is taken for some minutes, as the clock of this Tally lies behind the usage it has taken: try again later'
 
 /**
- * Publishes the time before which this gateway appends nothing any more. The gateway takes reports only while other
- * processes can rely on that time, and while its own clock can be relied on. The row counts until no append that was
- * begun before its expiry can still arrive.
+ * Publishes a watermark: from now on, this gateway appends only events that were accepted at this time or later. The
+ * gateway takes reports only while other processes can rely on the watermark, and while its own clock is right. A row
+ * counts until all appends that were begun before its expiry have arrived or failed.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal
@@ -48,7 +48,7 @@ export class PublishedWatermark {
   private readonly unrenewedMaxMs: number
   private readonly countsForMs: number
   private row: { id: string; since: Micros; takesUntil: number } | undefined
-  /** The database's clock at the last answer. */
+  /** The time of PostgreSQL's clock in its last answer. */
   private seen = -Infinity
 
   constructor(deps: PublishedWatermarkDeps, { unrenewedMaxMs, settleMs }: PublishedWatermarkOptions) {
@@ -58,7 +58,7 @@ export class PublishedWatermark {
     deps.acceptance.shut(UNTOLD)
   }
 
-  /** Enters or renews the row. If this throws, reports are taken until unrenewedMaxMs after the last renewal. */
+  /** Enters or renews the row. If it throws, the gateway takes reports until unrenewedMaxMs after the last renewal. */
   async renew(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     const { row } = this
@@ -69,20 +69,21 @@ export class PublishedWatermark {
     }
     const asked = watch.asks()
     const answer = await table.renew(row.id, acceptance.publish(), this.countsForMs)
-    // After so slow an answer the row may already have expired.
+    // When the answer was this slow, the row may already have expired.
     if (answer === undefined || steadyMs() >= row.takesUntil) {
       await this.register()
       return
     }
     row.takesUntil = startedAt + this.unrenewedMaxMs
     const { now, reached } = answer
-    // The clocks lie behind what was accepted. Without this the list waits for the gateway with the earliest times.
+    // The clocks are behind the latest acceptance of all gateways. Without this line, the list would wait for the
+    // gateway with the earliest times.
     if (reached - now > TAIL_MICROS) acceptance.goOnFrom(reached)
     await this.noteClock(now)
     this.letThrough(row, asked, now)
   }
 
-  /** Removes the row when nothing is on its way any more. Otherwise the row counts until it expires. */
+  /** Removes the row when no events are under way. Otherwise the row counts until it expires. */
   async end(): Promise<void> {
     const { acceptance, log } = this.deps
     acceptance.shut(UNTOLD)
@@ -94,10 +95,10 @@ export class PublishedWatermark {
   private async register(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     acceptance.shut(UNTOLD)
-    // If something is on its way, the old row must count for it until the row expires.
+    // If events are under way, the old row must count for them until it expires.
     if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id)
     this.row = undefined
-    // The clocks are compared before the row is entered: if they differ, neither may be used for new times.
+    // The clocks are compared before the row is entered, because neither may give new times if they differ.
     const asked = watch.asks()
     const now = await table.readNow()
     await this.noteClock(now)
@@ -105,7 +106,7 @@ export class PublishedWatermark {
       acceptance.shut(CLOCK_OFF)
       return
     }
-    const id = randomUUID() // never the old id: readers may be past the time in its row
+    const id = randomUUID() // never the old id: readers may have read past the old watermark
     const startedAt = steadyMs()
     const askedAgain = watch.asks()
     const entered = await table.register(id, this.countsForMs, this.unrenewedMaxMs)
@@ -119,8 +120,8 @@ export class PublishedWatermark {
   }
 
   /**
-   * After the database's clock was set back, rows of other gateways would count until the old time comes again. So the
-   * times in these rows are set back, too.
+   * Gets each time of PostgreSQL's clock. If that clock was set back, rows of other gateways would count until it shows
+   * the old time again. So this function sets the times in these rows back, too.
    */
   private async noteClock(now: Micros): Promise<void> {
     if (now < this.seen - CLOCK_STEP_MICROS) await this.deps.table.bringBack()
@@ -128,8 +129,10 @@ export class PublishedWatermark {
   }
 
   /**
-   * @param asked taken before the database was asked
-   * @param now the database's time in its answer
+   * Opens or shuts the acceptance, by a comparison of the clocks.
+   *
+   * @param asked taken before PostgreSQL was asked
+   * @param now PostgreSQL's time in its answer
    */
   private letThrough(row: NonNullable<PublishedWatermark['row']>, asked: Asked, now: Micros) {
     const { acceptance, watch } = this.deps
@@ -140,7 +143,7 @@ export class PublishedWatermark {
         row.takesUntil = -Infinity // enter a new row once the clock is right
         break
       case 'behind':
-        acceptance.shut(CLOCK_BEHIND) // the row stays, so the list of events goes on
+        acceptance.shut(CLOCK_BEHIND) // the row stays, so the list of events does not wait
         break
       case 'right':
         acceptance.open(row.since, row.takesUntil)
@@ -149,9 +152,9 @@ export class PublishedWatermark {
 }
 
 /**
- * Publishes the watermark until it is closed. Close it after the event log, so that all appends have settled.
+ * Publishes the watermark until it is closed. Close it after the event log, because then all appends have settled.
  *
- * @throws when PostgreSQL does not answer the first time
+ * @throws when PostgreSQL does not answer the first request
  */
 export async function publishWatermark(
   deps: PublishedWatermarkDeps,

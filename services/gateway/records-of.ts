@@ -5,9 +5,9 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 
 /**
- * Makes the records of some events: one for each partition, and more where one would be too large.
+ * Makes records of events: one for each partition, and several where one record would be too large.
  *
- * @param acceptedAt when the gateway took the events or their corrections
+ * @param acceptedAt the time at which the gateway took the events or their corrections
  */
 export function recordsOf(events: Iterable<UsageEvent>, partitions: number, acceptedAt: Micros): NewRecord[] {
   const records: NewRecord[] = []

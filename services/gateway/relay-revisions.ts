@@ -20,26 +20,26 @@ export interface RelayRevisionsDeps {
 
 /** How many revisions are sent at a time. Each has up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 500
-/** Younger revisions may still be sent by the request that made them. */
+/** The request that made a revision may still send it until the revision has this age. */
 const LEFT_BEHIND_AFTER_MS = 2_000
 const LOOK_EVERY_MS = 1_000
 const BACK_OFF_MAX_MS = 30_000
-/** The next relay sends again whatever was under way, so closing need not wait long. */
+/** Closing need not wait long, because the next relay sends unfinished revisions again. */
 const CLOSE_MS = 2_000
 
 /**
- * Sends corrections that were committed and never sent: their gateway crashed, or the event log was away. They are
- * marked after they are sent. After a crash in between, or with several relays at once, they are sent twice, which
- * changes nothing.
+ * Sends corrections that were committed and never sent, because their gateway crashed or the event log did not answer.
+ * It marks them after it has sent them. After a crash in between, or with several relays at once, a correction is sent
+ * twice. This changes nothing, because both rows are the same.
  */
 export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRevisionsDeps): Closeable {
   const relayed = metrics.counter(
     'tally_gateway_corrections_relayed_total',
-    'Corrections that were sent by the relay, because the request that made them did not.',
+    'Corrections that the relay sent, because the request that made them did not.',
   )()
   const oldest = metrics.gauge(
     'tally_gateway_corrections_unsent_seconds',
-    'How long ago the oldest correction was made that the event log is not known to have.',
+    'The age of the oldest correction that the event log has not confirmed.',
   )
   const stopping = new AbortController()
   const { signal } = stopping
@@ -53,7 +53,7 @@ export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRev
     reached?.('gateway-relayed')
     await sender.markSent(revisions)
     relayed(revisions.length)
-    log.info({ corrections: revisions.length }, 'sent corrections that were left behind')
+    log.info({ corrections: revisions.length }, 'sent corrections that earlier requests left unsent')
     return revisions.length === REVISIONS_AT_ONCE
   }
   const run = async () => {
@@ -64,7 +64,7 @@ export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRev
         waitMs = LOOK_EVERY_MS
       } catch (err) {
         oldest.set([], NaN)
-        if (waitMs === LOOK_EVERY_MS) log.warn({ err }, 'could not send corrections on, trying again')
+        if (waitMs === LOOK_EVERY_MS) log.warn({ err }, 'could not send unsent corrections, trying again')
         waitMs = Math.min(waitMs * 2, BACK_OFF_MAX_MS)
       }
     }

@@ -29,16 +29,17 @@ interface ReportRoute {
   observe: (res: ServerResponse, startedAt: number) => void
 }
 
-/** The permission in openapi.yaml. */
+/** The permission that openapi.yaml requires for reports. */
 const PERMISSION: Permission = 'write:all'
 const REQUEST_KEY_MAX = 255
 
 /**
  * Takes reported usage on bare node:http when the request is an ordinary one. Every other request goes to the Express
- * app, with its body unread or already read. So whatever is unusual or not allowed is answered in one place.
+ * app, with its body unread or already read. So the app alone answers unusual and invalid requests.
  *
- * Why: Express and its validator take most of the CPU time of a report with one event (docs/experiments.md). Both give
- * the same answer to the same request; test/services/gateway/report-listener.test.ts compares them.
+ * Why not the app for all: Express and its validator take most of the CPU time of a report with one event
+ * (docs/experiments.md). Both give the same answer to the same request;
+ * test/services/gateway/report-listener.test.ts compares them.
  */
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work
@@ -145,7 +146,7 @@ const CONTENT_TYPES = new Set([
   'application/json;charset=utf-8',
 ])
 
-/** Whether only the key, the body and the limits can still prevent a 202. */
+/** False for requests with unusual headers. The Express app answers those. */
 function isOrdinary(req: IncomingMessage): boolean {
   const { headers } = req
   const encoding = headers['content-encoding']

@@ -23,12 +23,13 @@ export function compileReportSchemas(compile: CompileSchema): ReportSchemas {
 export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
 
 /**
- * Makes a compiler of schemas of openapi.yaml. A process needs only one, as each reads the whole document. Compiled
- * schemas stop at the first fault: gathering all faults in 4 MiB of nonsense takes more memory than the body.
+ * Makes a compiler of schemas of openapi.yaml. A process should make only one, because each compiler reads the whole
+ * document. Compiled schemas stop at the first fault, because a list of all faults in 4 MiB of nonsense takes more
+ * memory than the body.
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })
-  ajv.addFormat('int64', true) // a hint for generators of clients: type and maximum limit the numbers
+  ajv.addFormat('int64', true) // only a hint for client generators: type and maximum limit the numbers
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })

@@ -33,7 +33,7 @@ export interface ReportUsageDeps {
   acceptance: Acceptance
   /** The clock of this machine. */
   clock: Clock
-  /** Whether `clock` may be behind. Then an event ahead of it may be refused only for the time being. */
+  /** Whether `clock` may be behind. Then an event ahead of it may be refused only temporarily. */
   mayBeBehind: () => boolean
   findMissing: FindMissing
   requestKeys: RequestKeys
@@ -48,22 +48,23 @@ export interface Report {
   events: readonly ReportedEvent[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** Method and path. It must never change: ids of events that the request's key identifies are derived from it. */
+  /** Method and path. It must never change, because ids of events that the request's key identifies depend on it. */
   route: string
   /** The Idempotency-Key header. */
   requestKey: string | undefined
-  /** The prefix by which faults name an event: `events[3].`, or nothing when there is only one. */
+  /** The prefix of an event in faults: `events[3].`, or nothing when the request has only one event. */
   label: (index: number) => string
 }
 
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
 
 /**
- * Takes reported usage: checks all of it, then appends it to the event log. When it resolves, every event is durable.
+ * Takes reported usage: checks all of it, then appends it to the event log. When the promise resolves, every event is
+ * durable.
  *
  * @returns the events in the order given; equal reports of one event in one request are the same event
- * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when it is
- *   not known whether something was written
+ * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written; unavailable when it is
+ *   unknown whether anything was written
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
   const { log, acceptance, clock, mayBeBehind, findMissing, requestKeys, reached = () => undefined } = deps
@@ -76,13 +77,13 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const now = unixSeconds(clock() + ahead)
     if (mayBeBehind()) requireNotAhead(report.events, now)
     const checked = await checkAll(report, now, findMissing)
-    // Before the acceptance, because the list of events waits for whatever is accepted and not in the log.
+    // Waits before the acceptance, because the list of events waits for every accepted event that is not in the log.
     await awaitNextSlice(bytes)
     const keyed =
       requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
-      // Times of acceptance may be ahead of the clock; usage without a time happens now.
+      // Times of acceptance may be ahead of the clock. Usage without a time gets the earlier of the two.
       const happensAt = Math.min(acceptedAt, clock()) + ahead
       const begun = keyed && (await requestKeys.begin(namespaceId, keyed, report.body, happensAt))
       if (keyed !== undefined) reached('gateway-keyed')
@@ -107,9 +108,10 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
 }
 
 /**
- * Says what identifies the events of a request: their own keys, else the header's, else nothing.
+ * Makes the function that says how an event of a request is identified: by its own key, else by the header's key and
+ * its index, else at random.
  *
- * @param form the form of the request in which the key was first used
+ * @param form the form in which the request that first used the key was stored
  */
 function identitiesOf(
   keyed: Pick<KeyedRequest, 'route' | 'key'> | undefined,
@@ -129,7 +131,7 @@ function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
   return { firstId: first.id, count: events.length }
 }
 
-/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may have happened just now */
+/** @throws DomainError suspended when usage is ahead of a clock that may be behind, because its time may be right */
 function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
   if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
     throw new DomainError(
@@ -180,7 +182,7 @@ async function checkAll(report: Report, now: number, findMissing: FindMissing): 
     if (isMetric(result.source)) metricIds.add(result.source)
     hasNumber ||= result.hasNumber
   }
-  // Why only if a property is a number: most are not, and this check reads the whole body again.
+  // Why only if a property is a number: most properties are not, and this check reads the whole body again.
   if (faults.size === 0 && hasNumber)
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
@@ -203,7 +205,7 @@ function addUnknown(
   }
 }
 
-/** Refuses one key with different contents in one request: nothing shows which of them was meant. */
+/** Refuses one key with different contents in one request, because nothing shows which content is right. */
 function addConflicts(
   faults: Map<number, Fault>,
   events: readonly CheckedEvent[],

@@ -9,7 +9,7 @@ import { type Fault, impossible, malformed } from './faults.ts'
 /** An event as a caller reports it, after the check against openapi.yaml. A null field means the same as no field. */
 export type ReportedEvent = SchemaOf<'NewUsageEvent'>
 
-/** A reported event after all checks: everything but the caller's namespace and the time of acceptance. */
+/** A reported event after all checks. It lacks only the caller's namespace and the time of acceptance. */
 export interface CheckedEvent {
   accountId: string
   source: UsageSource
@@ -27,7 +27,7 @@ export interface CheckedEvent {
 const NO_PROPERTIES: Properties = {}
 
 /**
- * Checks what a schema cannot say about one reported event.
+ * Checks one reported event for faults that a schema cannot express.
  *
  * @param now Unix seconds
  */
@@ -38,7 +38,9 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
   const occurredAt = event.occurred_at ?? undefined
   const key = event.idempotency_key ?? undefined
   if (occurredAt === undefined && key !== undefined)
-    return impossible('occurred_at: required with idempotency_key, which stands for an event at one time')
+    return impossible(
+      'occurred_at: required with idempotency_key, because the key identifies an event at one time',
+    )
   const timeFault = occurredAt === undefined ? undefined : findTimeFault(occurredAt, now)
   if (timeFault !== undefined) return impossible(`occurred_at: ${timeFault}`)
   if (key !== undefined && (key.includes('\0') || !key.isWellFormed()))
@@ -59,7 +61,7 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
 }
 
 /**
- * Finds the events whose properties hold a number that lost digits when the request was parsed.
+ * Finds the events whose properties contain a number that lost digits when the request was parsed.
  *
  * @param body the bytes of the whole request, as they were parsed
  * @returns faults by the index of the event in the request

@@ -14,7 +14,7 @@ export interface RequestKeys {
   complete(namespaceId: string, request: KeyedRequest, reported: ReportedEvents): Promise<void>
 }
 
-/** Each step is a transaction of its own: between the two, the events go to the log, not to PostgreSQL. */
+/** Each step has its own transaction, because between the two steps the events are appended to the event log. */
 export function requestKeysIn(pool: Pool): RequestKeys {
   const keysIn = <T>(
     namespaceId: string,

@@ -3,7 +3,7 @@ import type { EventCorrection } from '../../shared/domain/correct-event.ts'
 import { checkProperties, type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { type Fault, impossible, malformed } from './faults.ts'
 
-/** A correction as a caller asks for it, after the check against openapi.yaml. */
+/** A requested correction, after the check against openapi.yaml. */
 export interface RequestedCorrection {
   event_id: string
   quantity?: string
@@ -18,12 +18,12 @@ export interface CheckedCorrection {
   hasNumber: boolean
 }
 
-/** Checks what a schema cannot say about one correction, as strictly as a report is checked. */
+/** Checks one correction for faults that a schema cannot express, as strictly as checkEvent checks a report. */
 export function checkCorrection(correction: RequestedCorrection): CheckedCorrection | Fault {
   const { event_id: eventId, quantity, properties } = correction
   if (correction.void === true) {
     if (quantity !== undefined || properties !== undefined)
-      return impossible('void: an event that counts no more has nothing else to change')
+      return impossible('void: cannot be combined with quantity or properties')
     return { eventId, correction: { void: true }, hasNumber: false }
   }
   if (quantity === undefined && properties === undefined)

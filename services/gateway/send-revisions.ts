@@ -8,10 +8,10 @@ import { recordsOf } from './records-of.ts'
 
 export interface RevisionSender {
   /**
-   * Appends the rows of corrections to the event log. When it resolves, they are durable there. A correction that is
-   * sent again changes nothing, because its row is the same.
+   * Appends the rows of corrections to the event log. When the promise resolves, the rows are durable there. Sending a
+   * correction again changes nothing, because its row is the same.
    *
-   * @throws DomainError as EventLog.append does
+   * @throws DomainError for the reasons of EventLog.append
    */
   send(revisions: readonly EventRevision[]): Promise<void>
   /** Marks corrections as sent, so that the relay does not send them again. */
@@ -22,7 +22,7 @@ export interface RevisionSender {
  * Sends corrections through the event log.
  *
  * Why corrections have no acceptance of their own: a corrected row keeps the time at which its event was accepted. So
- * it keeps its place in the list of events, and the list need not wait for it.
+ * the event keeps its position in the list of events, and the list need not wait for the correction.
  *
  * @param passing gives a time after all acceptances so far
  */
@@ -34,8 +34,8 @@ export function revisionSender(
   return {
     async send(revisions) {
       const events = revisions.map(({ event }) => event)
-      // The current time, not the events' times of acceptance: the list of events ends before the lowest time of a
-      // record that is not loaded yet.
+      // The current time, not the events' times of acceptance, because the list of events ends before the lowest time
+      // of all records that are not loaded yet.
       await log.append(recordsOf(events, log.partitions, passing()))
     },
     async markSent(revisions) {

@@ -249,8 +249,8 @@ describe('correcting usage over HTTP', function () {
     ])
     expect(many.status).to.equal(422)
     expect(many.text.split('\n')).to.deep.equal([
-      'corrections[1].event_id: the same as corrections[0].event_id; an event is corrected once in a request',
-      'corrections[2].void: an event that counts no more has nothing else to change',
+      'corrections[1].event_id: the same as corrections[0].event_id; a request can correct an event only once',
+      'corrections[2].void: cannot be combined with quantity or properties',
     ])
     const malformed = await correctAll([
       { event_id: id, quantity: 'x' },

@@ -5,8 +5,8 @@ import type { RequestedCorrection } from '../requested-correction.ts'
 import { batchIds, eventAnswer } from './report-events.ts'
 
 /**
- * The operations that correct usage. Two of them correct or void a single event and answer with the event as it counts
- * from now on. The third corrects up to 1,000 events, all or none, and answers with their ids.
+ * The operations that correct usage. Two of them correct or void a single event and answer with the event after the
+ * correction. The third corrects up to 1,000 events, all or none, and answers with their ids.
  */
 export function correctionOperations(
   correct: CorrectUsage,

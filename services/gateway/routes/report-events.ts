@@ -5,8 +5,8 @@ import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
 
 /**
- * The operations that report usage. One takes a single event and answers with it. The other takes up to 1,000, all or
- * none, and answers with their ids.
+ * The operations that report usage. One takes a single event and answers with this event. The other takes up to 1,000
+ * events, all or none, and answers with their ids.
  */
 export const reportOperations = (
   report: ReportUsage,

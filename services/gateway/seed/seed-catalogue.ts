@@ -9,14 +9,14 @@ import { productRepository } from '../../../shared/postgres/products.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 
-/** What the catalogue of a seed refers to. */
+/** The things that the catalogue of a seed refers to. */
 interface Seeded {
   seed: number
   /** The metrics of tokens and of compute. */
   metricIds: readonly string[]
   /** The account that gets the contract. */
   accountId: string
-  /** When the contract and the usage begin, in Unix seconds. */
+  /** The start of the contract and of the usage, in Unix seconds. */
   startsAt: number
 }
 
@@ -37,7 +37,7 @@ const TOKENS: PriceTerms = {
 }
 const COMPUTE: PriceTerms = { ...NO_BOUNDS, model: 'package', packageSize: '3600', packageAmount: '0.35' }
 
-/** Makes a small catalogue, and a contract by which an account pays every week. */
+/** Makes a small catalogue, and a contract with weekly periods for one account. */
 export async function makeCatalogue(
   db: Queryable,
   namespaceId: string,
@@ -52,13 +52,13 @@ export async function makeCatalogue(
 /** Ids of the prices. */
 interface SeededPrices {
   base: string
-  /** The prices of tokens: of large models, and of all others. */
+  /** The price of tokens of large models. `others` is the price of all other tokens. */
   large: string
   others: string
   compute: string
 }
 
-/** Three products and their prices. */
+/** Makes three products and their prices. */
 async function makePrices(
   db: Queryable,
   namespaceId: string,
@@ -126,7 +126,7 @@ async function makeContract(
       id: newUuid(),
       accountId,
       currency: CURRENCY,
-      cadence: 'week', // always of the same length, so a seed's totals are always the same
+      cadence: 'week', // all weeks have the same length, so a seed always has the same totals
       name: 'Standard',
       description: null,
       externalId: `seed-${seed}-contract`,
@@ -147,7 +147,7 @@ async function makeContract(
   return contract.id
 }
 
-/** Makes a rate that is in force from the beginning; a fixed charge unless `some` says otherwise. */
+/** Makes a rate that is in force from the beginning. It is a fixed charge unless `some` has a source. */
 const rateOf = (some: Partial<Rate>): Rate => ({
   id: newId('rate'),
   startsAt: 0,

@@ -6,7 +6,7 @@ export interface SeedData {
   accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
   metrics: readonly { name: string; externalId: string; description: string; measurementUnits: string }[]
   grants: readonly SeedGrant[]
-  /** The refill configuration is not active: refills would make balances differ from one run to the next. */
+  /** The refill configuration. It is not active, because with refills balances would differ from run to run. */
   refill: { account: number; metric: number; minimumBalance: string; targetBalance: string }
 }
 
@@ -44,8 +44,8 @@ const CUSTOMERS = 3
 const EVENTS_A_DAY = 2
 
 /**
- * Generates the data of a seed. A seed gives the same data on every machine and day: numbers are digests of the seed
- * and of their purpose, and times are counted back from the end of the usage.
+ * Generates the data of a seed. A seed gives the same data on every machine and day, because numbers are digests of the
+ * seed and their purpose, and times are relative to the end of the usage.
  */
 export function generateSeedData(seed: number): SeedData {
   const first = whole(NAMES.length, seed, 'first customer')
@@ -71,7 +71,7 @@ export function generateSeedData(seed: number): SeedData {
   }
 }
 
-/** Credit in both metrics for as long as there is usage. The first account has three more grants, of other kinds. */
+/** Credit in both metrics from the beginning of the usage. The first account has three more grants, of other kinds. */
 function grantsOf(seed: number, account: number): SeedGrant[] {
   const begin = -USAGE_DAYS * DAY_S
   const grant = (source: SeedSource, amount: string, description: string): SeedGrant => ({
@@ -127,7 +127,7 @@ function quantityOf(source: SeedSource, what: readonly (string | number)[]): str
   return `${thousandths.slice(0, -3)}.${thousandths.slice(-3)}`
 }
 
-/** A number from 0 up to 1. */
+/** A number that is at least 0 and less than 1. */
 const fraction = (...what: readonly (string | number)[]): number =>
   parseInt(hash('sha256', what.join('/'), 'hex').slice(0, 12), 16) / 2 ** 48
 

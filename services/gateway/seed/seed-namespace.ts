@@ -28,7 +28,7 @@ import {
 } from './seed-data.ts'
 
 interface SeededNamespace extends NamespaceSeed {
-  /** How many usage events there are. */
+  /** The number of usage events. */
   events: number
 }
 
@@ -43,8 +43,8 @@ const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**
- * Seeds a namespace: resources in one transaction, then their usage, reported like any other usage. Each event has a
- * key and a fixed time. So a repeated call makes nothing new, and completes a seed that was cut short.
+ * Seeds a namespace. It makes the resources in one transaction, then reports their usage like any other usage. Each
+ * event has a key and a fixed time. So a repeated call makes nothing new, and completes a seed that was interrupted.
  *
  * @throws DomainError conflict when external ids of the seed are taken, or its usage is too old or too new to report
  */
@@ -93,12 +93,15 @@ function sourceFields(
   return source === 'usd' ? { currency: source } : { metric_id: metricIds[source] ?? '' }
 }
 
-/** Throws when the clock was set back to real time after the seed was made, or was moved years ahead. */
+/** Throws when the usage is too new or too old by now, because the clock was reset or moved years ahead since. */
 function requireReportable(seed: number, upTo: number, now: number): void {
   for (const at of [upTo, upTo - USAGE_DAYS * DAY_S]) {
     const fault = findTimeFault(at, now)
     if (fault !== undefined)
-      throw new DomainError('conflict', `seed: usage of ${seed}, made up at another time, ${fault} by now`)
+      throw new DomainError(
+        'conflict',
+        `seed: the usage of ${seed} was made at another time and now ${fault}`,
+      )
   }
 }
 

@@ -196,7 +196,7 @@ describe('the world that a seed makes up', function () {
     const left = await api.post('/v2/test/seed', { seed: 5 })
     expect([left.status, left.text]).to.deep.equal([
       409,
-      'seed: usage of 5, made up at another time, lies more than five minutes ahead by now',
+      'seed: the usage of 5 was made at another time and now lies more than five minutes ahead',
     ])
     await api.create('/v2/customers', { name: 'mine', external_id: 'seed-6-customer-1' })
     expect((await api.post('/v2/test/seed', { seed: 6 })).status).to.equal(409)
