@@ -7,20 +7,20 @@ import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { LOADER_POINTS } from './crash-points.ts'
 
-/** How large batches grow while there is a backlog. */
+/** The maximum size of a batch; batches reach it while there is a backlog. */
 interface BatchSize {
   rows: number
   bytes: number
 }
 
-/** For a loader in one process with others, which wait while a batch is stored. */
+/** For a loader that shares its process with other services. These wait while a batch is stored. */
 const BESIDE_OTHERS: BatchSize = { rows: 50_000, bytes: 32_000_000 }
-/** For a loader in its own process; a larger batch costs less per row (docs/experiments.md). */
+/** For a loader in its own process. A larger batch costs less per row (docs/experiments.md). */
 const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
-  // How long the loader may fail without a break before /readyz says so: longer than a restart of ClickHouse takes.
+  // How long the loader may fail without a break before /readyz reports it. A restart of ClickHouse takes less.
   const failingMaxS = read.tuning('LOADER_FAILING_MAX_S', {
     default: 30,
     min: 1,
@@ -39,8 +39,8 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
       max: 256_000_000,
     }),
     /**
-     * Usage that is stored less than this long before its slot ends is treated like late usage, as an insert takes a
-     * while.
+     * Usage that is stored less than this long before its slot ends is treated like late usage, because an insert takes
+     * some time.
      */
     lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
@@ -49,7 +49,7 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
     }),
     /**
      * A batch is stored when its first row is this old and the previous batch is stored. A shorter time makes more data
-     * parts; a longer one costs freshness.
+     * parts. With a longer time, usage is counted later.
      */
     flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,

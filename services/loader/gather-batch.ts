@@ -5,10 +5,10 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { type Block, readRecord, type RejectedLogLine } from './read-record.ts'
 
-/** A batch is stored when it reaches one of these limits. It may have some more rows, as records are not split. */
+/** A batch is stored when it reaches one of these limits. It may exceed them, because records are not split. */
 export interface BatchLimits {
   batchRowsMax: number
-  /** A batch is stored when it holds at least this many bytes. */
+  /** A batch is stored when it has at least this many bytes. */
   batchBytesMax: number
   /** A batch is stored when its first row is this old, and the previous batch is stored. */
   flushMs: number
@@ -20,7 +20,7 @@ export interface Batch {
   rejected: RejectedLogLine[]
   rows: number
   bytes: number
-  /** When the first and the last of its events were accepted. */
+  /** The times at which the first and the last of the batch's events were accepted. */
   oldestAt: Micros
   newestAt: Micros
   /** For each partition, the next offset after this batch. */
@@ -29,16 +29,16 @@ export interface Batch {
 
 /** How long one read of the log waits for records when no batch is being stored. */
 const IDLE_WAIT_MS = 200
-/** How long one read waits while a batch is stored: shorter, so that the next batch follows soon. */
+/** How long one read waits while a batch is stored. It is shorter, so that the next batch follows soon. */
 const BUSY_WAIT_MS = 50
 const BACK_OFF_MS = 500
 
 /**
  * Makes batches of the records that the log returns.
  *
- * @param isStoring whether a batch is being stored. The next batch grows until that one is stored, because a large
- *   batch costs less per row
- * @returns a function that gives the next batch; an empty batch when it was stopped or the log cannot be read now
+ * @param isStoring whether a batch is being stored. During that time the next batch grows, because a large batch costs
+ *   less per row
+ * @returns a function that gives the next batch. The batch is empty when `signal` aborted or the log cannot be read now
  */
 export function batchGatherer(
   consumer: Pick<LogConsumer, 'poll'>,
@@ -47,7 +47,8 @@ export function batchGatherer(
   isStoring: () => boolean,
 ): (signal: AbortSignal) => Promise<Batch> {
   /**
-   * Records that the log returned and no batch has yet. They are never dropped, as the log does not return them again.
+   * Records that the log returned and that are in no batch yet. They are never dropped, because the log does not return
+   * them again.
    */
   let ahead: LogRecord[] = []
   const poll = loggedOnce(consumer, log)
@@ -84,7 +85,7 @@ export function batchGatherer(
         if (read === undefined) {
           if (batch.positions.size === 0)
             await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
-          break // store what was gathered: a later commit would skip it
+          break // store the gathered records first: a commit of later ones would skip them
         }
         ahead = read
       }
@@ -97,7 +98,7 @@ export function batchGatherer(
 
 /**
  * Returns a function that gives the next records, or undefined when the log cannot be read now. It logs the first
- * failure, and the first success after it.
+ * failure as a warning, and the first success after it.
  */
 function loggedOnce(
   consumer: Pick<LogConsumer, 'poll'>,

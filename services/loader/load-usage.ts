@@ -14,7 +14,7 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'storeLines' | 'dea
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
-  /** Whether there is room to store more. While there is none, accepted usage waits in the log. */
+  /** Whether there is disk space to store more. While there is none, accepted usage waits in the event log. */
   hasRoom?: () => boolean
   /** Called at each crash point. */
   reached?: Reached<LoaderPoint>
@@ -26,11 +26,11 @@ export interface Loader extends Closeable {
    * counted during that time.
    */
   listTroubles(forMs: number): Trouble[]
-  /** Whether a step has been running for this long without an end or a failure: only a restart helps then. */
+  /** Whether a step has been running for this long without an end or a failure. Then only a restart helps. */
   isStuck(forMs: number): boolean
 }
 
-/** Stores batches; each step is repeated until it succeeds. */
+/** The steps that store a batch. Each step is repeated until it succeeds. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
   metrics: LoaderMetrics
@@ -41,11 +41,11 @@ const BACK_OFF_MS = 500
 const NO_ROOM_MS = 500
 
 /**
- * Moves usage from the event log into ClickHouse until it is closed. The offset is committed last: after a crash in
- * between, the batch is stored again, and the table collapses the rows of an event. In the other order the rows would
- * be lost.
+ * Moves usage from the event log into ClickHouse until it is closed. The offset is committed last. After a crash before
+ * the commit, the batch is stored again, and the table collapses the rows of an event. In the other order, a crash
+ * would lose the rows.
  *
- * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
+ * The next batch is gathered while one is stored. While ClickHouse does not answer, both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const { consumer, metrics, log, hasRoom = () => true, reached = () => undefined } = deps
@@ -87,7 +87,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      // The previous batch was given up. Committing the present one would skip it.
+      // If the previous batch was not stored, committing this one would skip it.
       if (!(await stored)) break
       isStoring = true
       stored = store(batch, target).finally(() => {
@@ -113,7 +113,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
 }
 
 /**
- * Stores a batch: rows and dead letters first, the offsets last. It gives up only when it is stopped during a failure.
+ * Stores a batch: rows and dead letters first, then the offsets. It gives up only if `signal` aborts during a failure.
  *
  * @returns whether the batch is stored
  */
@@ -138,7 +138,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
     if (!signal.aborted) throw err
     log.info(
       { rows: batch.rows },
-      'stopping before a batch was stored: it will be read again after the next start',
+      'stopping before a batch was stored: the batch will be read again after the next start',
     )
     return false
   }

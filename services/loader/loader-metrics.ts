@@ -2,12 +2,12 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 import type { Batch } from './gather-batch.ts'
 
-/** What the loader repeats until it succeeds. */
+/** The steps that the loader repeats until they succeed. */
 export type LoaderStep = 'read' | 'insert' | 'dead_letter' | 'commit'
 
 /** The loader's metrics. */
 export interface LoaderMetrics {
-  /** A batch is in ClickHouse. */
+  /** Call this once a batch is in ClickHouse. */
   stored(batch: Batch): void
   inserted(seconds: number): void
   deadLettered(): void
@@ -29,13 +29,13 @@ export function loaderMetrics(metrics: Metrics): LoaderMetrics {
   )()
   const freshness = metrics.histogram(
     'tally_loader_freshness_seconds',
-    'How long before its row was stored an event was accepted: the oldest and the newest of each batch.',
+    'The time from the acceptance of an event until its row was stored, for the oldest and newest event of a batch.',
     FRESHNESS_BUCKETS,
     ['event'],
   )
   const [oldest, newest] = [freshness('oldest'), freshness('newest')]
   const dead = metrics.counter('tally_loader_dead_letters_total', 'Lines that could not be counted.')()
-  const failures = metrics.counter('tally_loader_failures_total', 'Attempts that failed and are repeated.', [
+  const failures = metrics.counter('tally_loader_failures_total', 'Failed attempts, which are repeated.', [
     'step',
   ])
   const failed = {

@@ -12,18 +12,18 @@ import type { StoreBlocksDeps } from './store-blocks.ts'
 export interface MarkLateDeps {
   epochs: Pick<ReturnType<typeof rollupEpochRepository>, 'readClock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
-  /** Stores lines, all of them or none; when it fails they may still be stored. */
+  /** Stores lines, all of them or none. When it throws, all of them may still be stored. */
   insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
-  /** Runs each write, when readers in this process use the cache. */
+  /** Runs each write of usage, if readers in this process use cached sums. */
   latestSums?: Pick<LatestSums, 'whileStoring'> | undefined
 }
 
 /**
- * How finely late usage of a batch is marked. It is marked by slot and account if that takes few marks: at most
- * MARKS_MAX, or one for every ROWS_A_MARK rows if that is more, but never more than SLOTS_OF_ACCOUNTS_MAX. Otherwise it
- * is marked by slot for all accounts, if that takes at most MARKS_MAX marks. Otherwise it is marked by day. With many
- * thousands of marks, readers would treat whole days as marked.
+ * These limits decide how finely the late usage of a batch is marked. A mark covers a slot of one account if that takes
+ * few marks: at most MARKS_MAX, or one for every ROWS_A_MARK rows if that is more, but never more than
+ * SLOTS_OF_ACCOUNTS_MAX. Otherwise a mark covers a slot of all accounts, if that takes at most MARKS_MAX marks.
+ * Otherwise a mark covers a day. With many thousands of marks, readers would treat whole days as marked.
  */
 const MARKS_MAX = 1_000
 const ROWS_A_MARK = 50
@@ -32,16 +32,17 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
 /**
  * Stores lines. Usage whose slot has ended, or is about to end, is marked for the rollup service and for readers.
  *
- * A mark is placed (pending) before the lines are stored. It is turned ready afterwards, and only then worked off. So a
- * reader that sees the lines also sees the mark, or rollups that contain the lines. The exception are slots that are
- * closed during the insert: they are marked right after the insert. If an insert fails, its mark stays and is worked
- * off later. That harms nothing, and the lines may have been stored after all.
+ * A pending mark is placed before the lines are stored. After that, the mark turns ready, and only then the rollup
+ * service computes the slot again. So a reader that sees the lines also sees the mark, or rollups that contain the
+ * lines. Slots that are closed during the insert are an exception: they are marked right after the insert. If an insert
+ * fails, its mark stays and its slot is computed again later. That harms nothing, and is needed if the lines were
+ * stored after all.
  *
  * Once the lines are stored, the time up to which slots are being closed is read again. A rollup service moves that
- * time before it reads a slot's events. So either the move is seen here, and the slot is marked, or that service reads
- * these lines.
+ * time before it reads a slot's events. So either this function sees the new time and marks the slot, or that service
+ * reads these lines.
  *
- * @param marginS seconds; a slot is marked from this long before its end, so that an insert has time to end
+ * @param marginS a slot is marked from this many seconds before its end, so that an insert has time to end
  */
 export function markLate(
   { epochs, dirty, insertLines, reached, latestSums }: MarkLateDeps,
@@ -49,7 +50,8 @@ export function markLate(
 ): StoreBlocksDeps['storeLines'] {
   const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
     const { now, slotS, closing } = await epochs.readClock()
-    // A slot is late once it has ended by the clock, or once its closing has begun: the clock may have been set back.
+    // A slot is late once it has ended by the clock. It is also late once its closing has begun, because the clock may
+    // have been set back since.
     const isLateAt = (at: number, begun: number) => {
       const end = Math.max(at - slotS + 1, begun)
       return ({ occurredAt }: LogLineSubject) => occurredAt - (occurredAt % slotS) < end
@@ -72,12 +74,12 @@ export function markLate(
     reached('loader-readied')
   }
   if (latestSums === undefined) return store
-  // The write includes the marks: if a slot was closed while its lines were stored, sums lack these lines until they
-  // are marked.
+  // The write includes the marks. If a slot was closed while its lines were stored, sums lack these lines until the
+  // slot is marked.
   return (lines, subjects) => latestSums.whileStoring(lines, subjects, () => store(lines, subjects))
 }
 
-/** The marks of late usage, as fine as possible without too many of them. */
+/** The marks of late usage: the finest kind that does not take too many marks. */
 async function slotMarks(
   late: readonly LogLineSubject[],
   slotS: number,
@@ -91,7 +93,7 @@ async function slotMarks(
     kind: 'slot',
   })
   const ofAll = (one: LogLineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
-  // A day that has not ended is marked slot by slot, because it has no rollup yet.
+  // A day that has not ended is marked slot by slot, because the day has no rollup yet.
   const ofDay = (one: LogLineSubject): DirtySlot => {
     const day = dayOf(one.occurredAt)
     return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
@@ -104,7 +106,7 @@ async function slotMarks(
   )
 }
 
-/** @returns undefined when there are more than `most` */
+/** @returns undefined when there are more than `most` marks */
 async function distinctUpTo(
   most: number,
   late: readonly LogLineSubject[],

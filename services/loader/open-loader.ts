@@ -35,7 +35,7 @@ export interface LoaderParts {
   reached?: Reached<LoaderPoint>
 }
 
-/** What /readyz and the log say when the loader fails for too long. */
+/** The message of /readyz and the log when the loader fails for too long. */
 export const LOADER_TROUBLE = 'the loader makes no progress'
 
 /** Starts the loader on its engines, in a process of its own or a shared one. */

@@ -15,11 +15,11 @@ export interface Block {
   /** The index in the record of the block's first line, from 0. */
   line: number
   bytes: Buffer
-  /** What each line reports, in the order of the lines. */
+  /** The subject of each line, in the order of the lines. */
   subjects: readonly LogLineSubject[]
 }
 
-/** A line that cannot be counted, and why. */
+/** A line that cannot be counted, and the reason. */
 export interface RejectedLogLine {
   at: Block
   reason: string
@@ -33,13 +33,13 @@ export interface ReadRecord {
 }
 
 /**
- * Separates the lines that can be counted from the others. A bad line is data here, not an exception, because the batch
- * must survive it.
+ * Separates the lines that can be counted from the others. It does not throw for a bad line, because the other lines
+ * must still be stored.
  */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
   const subjects = isUtf8(value) ? readLogLineSubjects(value.toString()) : undefined
-  // Why a whole record at once: nearly every record is good throughout, and this copies nothing.
+  // Why a whole record at once: nearly every record has only good lines, and this copies nothing.
   if (subjects !== undefined)
     return { blocks: [{ partition, offset, line: 0, bytes: value, subjects }], rejected: [] }
   const read: ReadRecord = { blocks: [], rejected: [] }

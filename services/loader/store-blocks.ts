@@ -8,12 +8,12 @@ import type { LoaderPoint } from './crash-points.ts'
 import { type Block, linesOf } from './read-record.ts'
 
 export interface StoreBlocksDeps {
-  /** Stores lines, all of them or none. When it fails they may still be stored. */
+  /** Stores lines, all of them or none. When it throws, all of them may still be stored. */
   storeLines: (lines: Buffer, subjects: readonly LogLineSubject[]) => Promise<void>
-  /** Stores one line that ClickHouse refuses in the dead letters. */
+  /** Makes a dead letter of a line, because ClickHouse refuses the line. */
   deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger
-  /** Aborting it ends the wait after a failed attempt; the lines are read again after the next start. */
+  /** Aborting it ends the wait after a failed attempt. The lines are read again after the next start. */
   signal: AbortSignal
   reached?: Reached<LoaderPoint>
 }
@@ -24,11 +24,11 @@ const BACK_OFF_FIRST_MS = 100
 const BACK_OFF_MAX_MS = 5_000
 
 /**
- * Stores lines, however long that takes. While ClickHouse is in trouble it tries again and again. A batch with a line
- * that ClickHouse does not take is halved until that line is alone; then the line goes to the dead letters. No line is
+ * Stores lines, however long that takes. It repeats an insert while ClickHouse fails or does not answer. A batch with a
+ * line that ClickHouse refuses is halved until that line is alone. Then the line goes to the dead letters. No line is
  * ever dropped.
  *
- * @throws AbortError when it is stopped while ClickHouse is in trouble
+ * @throws AbortError when `signal` aborts after an insert has failed
  */
 export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDeps): Promise<void> {
   const [first] = blocks
@@ -42,7 +42,7 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
     const { code, type, reason } = fault
     deps.log.error(
       { partition, offset, line, code, type },
-      'a line is refused by ClickHouse: it goes to the dead letters',
+      'ClickHouse refuses a line: the line goes to the dead letters',
     )
     await deps.deadLetter(only, reason)
     return
@@ -53,7 +53,7 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
   await storeBlocks(parts.slice(half), deps)
 }
 
-/** Inserts until ClickHouse takes the lines, or until the data is found to be at fault; then it returns the fault. */
+/** Repeats an insert until ClickHouse stores the lines, or refuses them because of the data. Returns the fault then. */
 async function tryUntilSettled(
   blocks: readonly Block[],
   deps: StoreBlocksDeps,

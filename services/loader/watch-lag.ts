@@ -20,7 +20,7 @@ export function watchLag(
   )
   const oldest = metrics.gauge(
     'tally_event_log_oldest_unread_seconds',
-    'How long ago the oldest record that no loader has committed was accepted; 0 when there is none.',
+    'The time since the acceptance of the oldest record that no loader has committed; 0 when there is none.',
   )
   metrics.beforeScrape(async () => {
     try {
@@ -42,7 +42,7 @@ export function watchLag(
       oldest.set([], lowest === undefined ? 0 : Math.max(0, now - lowest / MICROS_PER_SECOND))
     } catch (err) {
       for (const gauge of [behind, unread, oldest]) gauge.clear()
-      log.warn({ err }, 'could not see how far the loaders are behind')
+      log.warn({ err }, 'could not read how far the loaders are behind the event log')
     }
   })
 }
