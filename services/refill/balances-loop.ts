@@ -10,7 +10,7 @@ import type { RefillLoop } from './refill-loop.ts'
 import type { SweepLoop } from './sweep-loop.ts'
 
 export interface BalancesLoopDeps {
-  /** Lists the accounts and sources whose usage has changed in some namespaces. */
+  /** Lists the accounts and sources in the given namespaces whose usage has changed. */
   follow: (namespaceIds: readonly string[]) => Promise<UsagePoll>
   check: CheckBalances
   cooldowns: Pick<RefillCooldowns, 'end' | 'takeDue'>
@@ -22,12 +22,12 @@ export interface BalancesLoop extends RefillLoop {
   request: (balance: RefillRequest) => void
 }
 
-/** How many requests may wait. With more, all configurations are checked. */
+/** The maximum of requests that may wait. If there are more, all configurations are checked. */
 const REQUESTED_MAX = 20_000
 
 /**
- * Makes the loop that checks balances: those with changed usage, those that were requested, and those whose cooldown is
- * over. If a round fails, the next one sees the same balances again.
+ * Makes the loop that checks balances. It checks balances with changed usage, requested balances, and balances whose
+ * cooldown is over. If a round fails, the next round checks the same balances again.
  */
 export function balancesLoop({ follow, check, cooldowns, sweeps }: BalancesLoopDeps): BalancesLoop {
   let requested = new Map<string, RefillRequest>()

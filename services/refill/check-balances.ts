@@ -31,24 +31,26 @@ export type CheckBalances = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** How many transactions refill at the same time. */
+/** The maximum number of refill transactions at the same time. */
 export const REFILLS_AT_ONCE = 2
 /**
- * How many balances a transaction refills: enough to share a query to ClickHouse, and too few to keep others waiting
- * for long.
+ * The maximum number of balances that a transaction refills. Together they take one query to ClickHouse, and other
+ * transactions wait only a short time for so few.
  */
 const REFILLED_TOGETHER = 50
-/** How many balances are checked together: enough that a statement's fixed cost does not matter. */
+/** The maximum number of balances that are checked together. With so many, the fixed cost of a statement is small. */
 export const BALANCES_AT_ONCE = 2_000
-/** How long a balance cools down when it cannot be refilled for now, or its refill failed. */
+/** The cooldown of a balance that cannot be refilled for now. */
 const BLOCKED_MS = 60_000
+/** The cooldown of a balance whose refill failed. */
 const FAILED_MS = 5_000
 
 /**
- * Checks balances of a namespace and refills those below their minimum, until the signal aborts. To check up to
- * BALANCES_AT_ONCE balances takes a fixed number of queries. Keys without an active configuration are ignored.
+ * Checks balances of a namespace and refills those below their minimum, until the signal aborts. Up to BALANCES_AT_ONCE
+ * balances are checked with a fixed number of queries. Keys without an active configuration are ignored.
  *
- * @throws when a database cannot be reached during the check; a refill that fails is tried again after a cooldown
+ * @throws when a database cannot be reached during the check. A failed refill does not throw: it is tried again after a
+ *   cooldown
  */
 export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   return async (namespaceId, keys, signal) => {
@@ -65,7 +67,7 @@ export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   }
 }
 
-/** The balances below their minimum, as read without a lock. */
+/** Lists the balances below their minimum, read without a lock. */
 async function listLow(
   { pool, usage, nowOf, metrics }: CheckBalancesDeps,
   namespaceId: string,
@@ -91,7 +93,7 @@ async function listLow(
   return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
 }
 
-/** Refills some balances together, or one by one if PostgreSQL refuses a row: the others must still be refilled. */
+/** Refills balances together. If PostgreSQL refuses a row, tries them one by one, so that the others are refilled. */
 async function tryRefill(
   deps: CheckBalancesDeps,
   namespaceId: string,
@@ -123,7 +125,7 @@ async function tryRefill(
   }
 }
 
-/** How long a balance cools down; undefined when it may be checked again as soon as its usage changes. */
+/** The cooldown of a balance; undefined when it may be checked again as soon as its usage changes. */
 function cooldownMsAfter(outcome: RefillOutcome): number | undefined {
   switch (outcome.kind) {
     case 'refilled':

@@ -10,18 +10,18 @@ import { REFILL_POINTS } from './crash-points.ts'
 /** Settings of refills. */
 export function readRefillConfig(read: EnvReader) {
   const intervalS = read.integer('REFILL_INTERVAL_S', {
-    about: 'the least seconds between two refills of a configuration, by real time',
+    about: 'the shortest time between two refills of a configuration, in seconds of real time',
     default: 10,
     min: 0,
     max: 86_400,
   })
-  // How often all active configurations are checked. This finds changes without usage, such as a grant that expired.
+  // The time between two checks of all active configurations. They find changes without usage, such as expired grants.
   const sweepS = read.tuning('REFILL_SWEEP_S', {
     default: 60,
     min: 1,
     max: 86_400,
   })
-  // How often credit lines are checked for due credit: their grants are promised within a minute.
+  // The time between two checks of credit lines for due credit. Their grants are promised within a minute.
   const creditsS = read.tuning('REFILL_CREDITS_S', {
     default: 15,
     min: 1,
@@ -38,7 +38,7 @@ export function readRefillConfig(read: EnvReader) {
     creditsMs: creditsS * 1_000,
     intervalMs: intervalS * 1_000,
     perDayMax: read.integer('REFILL_PER_DAY_MAX', {
-      about: 'the most refills of a configuration within 24 hours, by real time',
+      about: 'the maximum number of refills of a configuration within 24 hours of real time',
       default: 100,
       min: 1,
       max: 100_000,

@@ -8,7 +8,7 @@ export interface CreditsLoop extends RefillLoop {
 }
 
 /**
- * Gives credit of contracts: in all namespaces from time to time, and at once in namespaces where it is requested.
+ * Gives credit of contracts: in all namespaces at intervals, and at once in namespaces where it is requested.
  *
  * @param creditsMs the time from the start of one round in all namespaces to the start of the next
  */

@@ -22,25 +22,26 @@ export interface GiveContractCreditsDeps {
   reached?: Reached<RefillPoint>
 }
 
-/** @param only the namespaces to look at; undefined means those of all companies */
+/** @param only the namespaces in which credit is given; undefined means those of all companies */
 export type GiveContractCredits = (
   only: ReadonlySet<string> | undefined,
   signal: AbortSignal,
 ) => Promise<void>
 
-/** Lines per transaction. Their contracts cannot be changed while it runs. */
+/** The maximum of lines per transaction. Nobody can change their contracts while it runs. */
 const LINES_AT_ONCE = 200
-/** Grants per transaction. Other transactions that make grants in the namespace wait for it. */
+/** The maximum of grants per transaction. Other transactions that make grants in the namespace wait for it. */
 const GRANTS_AT_ONCE = 500
 
 /**
- * Gives the due credit of contracts, namespace by namespace, until no credit is due. Each line gets one grant a period,
- * effective when the line's part of the period begins, however late it is given. One transaction gives the credit of
- * some lines. It locks their contracts, then reads what is agreed, takes the keys, makes the grants, and stores when
- * each line gives credit next. So an earlier cancellation counts, and a later one takes nothing back. A crash leaves
- * all of it or nothing.
+ * Gives the due credit of contracts, namespace by namespace, until no credit is due. Each line gives one grant a
+ * period. The grant is effective from the beginning of the line's part of the period, even if it is made later.
  *
- * Archived accounts and metrics get credit too: their use goes on, and so does the contract.
+ * One transaction gives the credit of some lines. It locks their contracts, reads the terms, inserts a unique key for
+ * each grant, makes the grants, and stores the time of each line's next credit. So a cancellation before the lock
+ * prevents the grant, and a later one does not remove it. After a crash, either all of this is stored or nothing.
+ *
+ * Archived accounts and metrics get credit, too, because usage and the contract continue.
  *
  * @throws when something failed in a namespace, after all other namespaces were done
  */
@@ -67,7 +68,7 @@ interface Credit extends DueCredit {
   grantId: string
 }
 
-/** @returns whether credit was due; if so, more may be due */
+/** @returns whether any credit was due. Then more may still be due */
 async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Promise<boolean> {
   const { pool, nowOf, metrics, log, reached = () => undefined } = deps
   const given = await inNamespace(pool, namespaceId, async (db) => {
@@ -93,7 +94,7 @@ async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Pro
   return true
 }
 
-/** The credit that is due now, the oldest first, at most GRANTS_AT_ONCE grants. */
+/** The credit that is due now, at most GRANTS_AT_ONCE grants, with the oldest first. */
 function dueOf(lines: readonly DueLine[], now: number): Credit[] {
   const due = lines.flatMap((line) => {
     const { times, nextCreditAt, endsAt, amount, expires } = line

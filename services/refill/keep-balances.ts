@@ -31,8 +31,8 @@ export interface Keeper extends Closeable, RefillRequestListener {
 }
 
 /**
- * Runs three loops at the same time. They check balances that may have changed, check all balances from time to time,
- * and give credit of contracts. The second loop finds whatever the first misses.
+ * Runs three loops at the same time. The first checks balances that may have changed. The second checks all balances at
+ * intervals, and so finds changes that the first misses. The third gives credit of contracts.
  */
 export function keepBalances(
   deps: KeepBalancesDeps,

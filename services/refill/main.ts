@@ -11,7 +11,7 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRefillServiceConfig } from './config.ts'
 import { openRefill, REFILL_CONNECTIONS } from './open-refill.ts'
 
-/** How long refills may fail without a break before /readyz says so. */
+/** How long refills may fail without a break before /readyz reports it. */
 const FAILING_MAX_MS = 30_000
 
 const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {

@@ -32,7 +32,7 @@ export interface RefillParts {
   clickhouse: ClickHouse
   /** @see usageThroughRollups */
   latestSums?: LatestSums | undefined
-  /** No event accepted before this time can still be stored. */
+  /** Every event accepted before this time is stored already. */
   listedUpTo: () => Promise<Micros>
   metrics: Metrics
   log: Logger

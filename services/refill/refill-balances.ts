@@ -24,21 +24,21 @@ import { withinMs } from '../../shared/time/within-ms.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { refillInstant } from './refill-instant.ts'
 
-/** The outcome of looking at a balance under its lock. */
+/** The outcome of a check of a balance under its lock. */
 export type RefillOutcome =
   | { kind: 'refilled' }
-  /** The balance is not below the minimum, or no longer. */
+  /** The balance is not below the minimum, or is not below it any more. */
   | { kind: 'enough' }
-  /** Another process is refilling it, or the configuration is being changed, or is not active any more. */
+  /** Another process refills the balance now, or the configuration is being changed, or is not active any more. */
   | { kind: 'not_now' }
-  /** The last refill was too short a time ago. */
+  /** The shortest time between two refills has not passed yet. */
   | { kind: 'too_soon'; waitMs: number }
   /** The maximum of refills within a day is reached. */
   | { kind: 'day_full' }
   /** The missing amount has more digits than a grant can have. */
   | { kind: 'too_large' }
 
-/** @returns the outcome of each, in the order given */
+/** @returns the outcome for each key, in the order given */
 export type RefillBalances = (
   namespaceId: string,
   keys: readonly RefillConfigurationKey[],
@@ -56,19 +56,20 @@ export interface RefillBalancesDeps {
   reached?: Reached<RefillPoint>
 }
 
-/** How long ClickHouse may take for an answer. Changes to grants of the balances wait during that time. */
+/** The longest time that ClickHouse may take for an answer. Changes to grants of the balances wait during that time. */
 const USAGE_MS = 5_000
 
 /**
- * Refills balances of a namespace that are below their minimum, up to the target. Each is refilled at most once for
- * each time it falls below, even when several processes try at once. One transaction does it: it locks the
- * configurations' rows, and only then reads grants and usage. So it sees every earlier refill, and every grant, void
- * and archiving from before the refill's time. If usage is stored after the read, the grant does not cover it, and the
- * balance is checked again.
+ * Refills balances of a namespace that are below their minimum, up to the target. Each time a balance falls below its
+ * minimum, it is refilled at most once, even when several processes try at once. All of this is one transaction. It
+ * locks the configurations' rows, and only then reads grants and usage. So it reads every earlier refill, and every
+ * grant, void and archiving from before the refill's time. If usage is stored after the read, the grant does not cover
+ * this usage, and the balance is checked again.
  *
- * Why several balances at once: they need no more queries to ClickHouse than one, and the queries are the slow step.
+ * Why several balances at once: they need no more queries to ClickHouse than one balance, and the queries are the slow
+ * step.
  *
- * @throws when a database is away: nothing was granted
+ * @throws when a database does not answer; then nothing was granted
  * @see docs/decisions/0009-refills-follow-stored-usage.md
  */
 export function refillBalances(deps: RefillBalancesDeps, limits: RefillLimits): RefillBalances {
@@ -132,7 +133,7 @@ async function readBalances(
   })
 }
 
-/** Whether a balance is to be refilled now. */
+/** Decides whether a balance is refilled now. */
 function judge(
   { minimumBalance }: LockedRefillConfiguration,
   { balance }: Balance,
@@ -187,19 +188,19 @@ function tell(
     case 'too_soon':
       log.info(
         { ...where, waitMs: outcome.waitMs },
-        'a balance is below its minimum shortly after its last refill: it will be checked again after waitMs',
+        'a balance is below its minimum shortly after its last refill: the balance will be checked again after waitMs',
       )
       return
     case 'day_full':
       log.warn(
         where,
-        'a balance is below its minimum, but its refills of the last 24 hours reached their maximum: it is not refilled',
+        'a balance is below its minimum and not refilled, because it had the maximum of refills in the last 24 hours',
       )
       return
     case 'too_large':
       log.error(
         where,
-        'a balance is so far below its target that no grant can hold the difference: it is not refilled',
+        'a balance is not refilled, because the difference to its target has too many digits for a grant',
       )
       return
     case 'enough':

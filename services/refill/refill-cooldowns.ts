@@ -1,17 +1,17 @@
 import type { RefillRequest } from '../../shared/postgres/refill-requests.ts'
 
-/** The key of a balance that is cooling down; as text, so that it can be compared. */
+/** The key of a balance that is cooling down, as text, because a Map compares texts by their content. */
 type Name = string
 
-/** How many cooldowns are kept at most. A balance without one is found again when all configurations are checked. */
+/** The maximum of cooldowns in memory. A balance without one is found again when all configurations are checked. */
 const COOLDOWNS_MAX = 100_000
 
 export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Name =>
   `${namespaceId} ${accountId} ${metricId}`
 
 /**
- * Remembers which balances are cooling down. Such a balance is not checked for a while, and is then due. All times are
- * of one clock, in milliseconds.
+ * Keeps the balances that are cooling down. Such a balance is not checked until its cooldown is over, and is due then.
+ * All times are milliseconds of the same clock.
  */
 export function refillCooldowns() {
   const cooldowns = new Map<Name, { balance: RefillRequest; until: number }>()

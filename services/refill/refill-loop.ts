@@ -4,9 +4,9 @@ import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
 
-/** Repeated work of the refill service. */
+/** A loop of the refill service, which repeats its work. */
 export interface RefillLoop {
-  /** Its name in metrics and the log. */
+  /** The name of the loop in metrics and in the log. */
   step: RefillStep
   activity: Activity
   isDue: () => boolean
@@ -22,8 +22,8 @@ export interface RunLoopDeps {
 }
 
 /**
- * Does the work whenever it is due, until the signal aborts. Of several failures in a row only the first is logged as a
- * warning.
+ * Does the work whenever it is due, until the signal aborts. If it fails several times in a row, only the first failure
+ * is logged as a warning.
  */
 export async function runLoop(
   { step, activity, isDue, work }: RefillLoop,
@@ -39,7 +39,7 @@ export async function runLoop(
       } catch (err) {
         metrics.failed(step)
         const facts = { err: loggableError(err), step }
-        log[isFailing ? 'debug' : 'warn'](facts, 'could not look after balances, trying again')
+        log[isFailing ? 'debug' : 'warn'](facts, 'a step of refills failed, trying again')
         isFailing = true
       }
     await sleep(checkMs, undefined, { signal }).catch(() => undefined)

@@ -1,7 +1,7 @@
 import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { RefillOutcome } from './refill-balances.ts'
 
-/** What the refill service tries again after a failure. */
+/** The steps that the refill service tries again after a failure. */
 export type RefillStep = 'follow' | 'sweep' | 'refill' | 'credits'
 
 /** The refill service's metrics. */
@@ -20,11 +20,11 @@ export interface RefillMetrics {
 export function refillMetrics(metrics: Metrics): RefillMetrics {
   const looked = metrics.counter(
     'tally_refill_balances_total',
-    'Balances that were looked at; one that is below its minimum is then looked at under its lock.',
+    'Balances that were checked. A balance below its minimum is then checked again under its lock.',
   )()
   const outcomes = metrics.counter(
     'tally_refill_attempts_total',
-    'Balances that were looked at under their lock, and what came of it.',
+    'Balances that were checked under their lock, by the outcome.',
     ['outcome'],
   )
   const tried: Record<RefillOutcome['kind'], () => void> = {
@@ -37,14 +37,14 @@ export function refillMetrics(metrics: Metrics): RefillMetrics {
   }
   const took = metrics.histogram(
     'tally_refill_sweep_duration_seconds',
-    'How long it took to go through all active refill configurations.',
+    'How long a check of all active refill configurations took.',
     DURATION_BUCKETS,
   )()
   const credited = metrics.counter(
     'tally_refill_contract_credits_total',
     'Grants that were made for credit lines of contracts.',
   )()
-  const failures = metrics.counter('tally_refill_failures_total', 'Attempts that failed and are repeated.', [
+  const failures = metrics.counter('tally_refill_failures_total', 'Failed attempts, which are repeated.', [
     'step',
   ])
   const failed = {

@@ -8,10 +8,10 @@ import {
 import { BALANCES_AT_ONCE, type CheckBalances } from './check-balances.ts'
 
 /**
- * Checks all active configurations, namespace by namespace, some at a time.
+ * Checks all active configurations, namespace by namespace, up to BALANCES_AT_ONCE at a time.
  *
- * @param signal stops it after the configurations that are being checked
- * @returns the namespaces that have any
+ * @param signal stops the sweep after the configurations that are being checked
+ * @returns the namespaces that have active configurations
  */
 export async function sweepBalances(
   pool: Pool,

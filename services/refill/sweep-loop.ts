@@ -5,38 +5,38 @@ import type { RefillMetrics } from './refill-metrics.ts'
 export interface SweepLoopDeps {
   /**
    * Checks all configurations.
-   * @returns the namespaces that have any
+   * @returns the namespaces that have active configurations
    */
   sweep: (signal: AbortSignal) => Promise<Set<string>>
   metrics: Pick<RefillMetrics, 'swept'>
 }
 
 export interface SweepLoop extends RefillLoop {
-  /** Namespaces with active configurations, by the last sweep and the requests since. */
+  /** Namespaces with active configurations: those of the last sweep and those added since. */
   namespaces: () => ReadonlySet<string>
   /** Adds a namespace before a sweep has found it. */
   addNamespace: (namespaceId: string) => void
-  /** Asks for a sweep before the next one is due, because something may have been missed. */
+  /** Requests an earlier sweep, because the other loops may have missed changes. */
   request: () => void
 }
 
-/** The least time between two sweeps that were requested. */
+/** The shortest time between two sweeps, when the second one is requested. */
 const SWEEP_AGAIN_MS = 5_000
 
 /**
- * Checks all configurations from time to time, and earlier on request. It finds whatever the other loops miss.
+ * Checks all configurations at intervals, and earlier on request. So it finds changes that the other loops miss.
  *
- * @param sweepMs from the start of one sweep to the start of the next
+ * @param sweepMs the time from the start of one sweep to the start of the next
  */
 export function sweepLoop({ sweep, metrics }: SweepLoopDeps, sweepMs: number): SweepLoop {
   let namespaces = new Set<string>()
-  /** Namespaces added since the last sweep began: the sweep may not have seen them. */
+  /** Namespaces added since the last sweep began. The sweep may not have seen them. */
   let addedSince = new Set<string>()
   let isRequested = true
   let sweptAt = -Infinity
   return {
     step: 'sweep',
-    activity: new Activity('going through the refill configurations'),
+    activity: new Activity('checking all refill configurations'),
     isDue() {
       const sinceMs = performance.now() - sweptAt
       return sinceMs >= (isRequested ? Math.min(SWEEP_AGAIN_MS, sweepMs) : sweepMs)
