@@ -4,27 +4,27 @@ import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 
 /**
- * The most reports that may wait, and the most bytes they may have. Further reports are answered with 503. Waiting
- * reports are in memory while the log is out of reach.
+ * The maximum of reports that may wait, and of their bytes. Further reports are answered with 503. Waiting reports are
+ * in memory while the log does not answer.
  */
 const APPENDS_WAITING_MAX = 5_000
 const APPENDS_WAITING_BYTES_MAX = 128_000_000
 
-/** When a new segment begins. Segments are dropped only as a whole, so these limits bound how much is kept too long. */
+/** A new segment begins at one of these limits. Only whole segments are dropped, so some records are kept longer. */
 const SEGMENT_BYTES_MAX = 1_000_000_000
 const SEGMENT_AGE_MAX_MS = 3_600_000
 
 /** Reads the settings of the event log. */
 export function readEventLogConfig(read: EnvReader) {
   const hours = read.integer('EVENT_LOG_RETENTION_HOURS', {
-    about: 'hours the event log is kept after it was loaded, for the audit',
+    about: 'how many hours records of the event log are kept after they were loaded, for the audit',
     default: 24,
     min: 1,
     max: 8_760,
   })
   return {
     partitions: read.integer('EVENT_LOG_PARTITIONS', {
-      about: 'partitions of the event log; it only ever grows',
+      about: 'the number of partitions of the event log; it can only be increased',
       default: 4,
       min: 1,
       max: 256,
@@ -38,8 +38,8 @@ export function readEventLogConfig(read: EnvReader) {
     appendsWaitingMax: APPENDS_WAITING_MAX,
     appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
     /**
-     * How long a silent loader keeps its partitions. The time covers several renewals, so that no loader loses its
-     * partitions by a pause for garbage collection.
+     * How long a loader keeps its partitions without a renewal. The time covers several renewals, so that no loader
+     * loses its partitions during a pause for garbage collection.
      */
     leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
@@ -54,7 +54,7 @@ export function readEventLogConfig(read: EnvReader) {
     kafka: readKafkaConfig(read),
     changeFrom: read.optional('EVENT_LOG_CHANGE_FROM', {
       about:
-        'the event log so far, for npm run migrate to put another in force although it cannot see that nothing is left in it',
+        'the id of the previous event log: with it, npm run migrate switches to another log even if it cannot check that all usage is loaded',
     }),
   }
 }
@@ -65,9 +65,9 @@ export type EventLogConfig = ReturnType<typeof readEventLogConfig>
 const ANSWER_MS = 5_000
 
 /**
- * After this time an unconfirmed append is in the log, or never will be. It is the sum of four times: the caller's
- * deadline, the wait for a connection, the time limit of a statement (or of a group of records on Kafka), and the wait
- * for the answer.
+ * After this time, an unconfirmed append is in the log or never will be. The time is the sum of four times: the
+ * caller's deadline, the wait for a connection, the time limit of a statement (or of a group of records on Kafka), and
+ * the wait for the answer.
  *
  * @param statementTimeoutMs the time limit of a statement in PostgreSQL
  */

@@ -13,13 +13,13 @@ const LOOK_FIRST_MS = 20
 const LOOK_LAST_MS = 250
 
 /**
- * An event is in the log before its report is answered. So it is enough to read where the log ends now, and to wait
- * until the loaders have committed up to there. This needs no clock, and does not wait for events that are accepted
- * later.
+ * Makes a Drain. An event is in the log before its report is answered. So it is enough to read the end offsets of the
+ * log now, and to wait until the loaders have committed these offsets. This needs no clock, and does not wait for
+ * events that are accepted later.
  */
 export function drainOf(log: Pick<EventLog, 'lag'>): Drain {
-  // Reads are shared, because clients may often ask for events that nobody reported, and reports use the same
-  // connections.
+  // Reads of the lag are shared, because reports use the same connections. Clients may often ask for events that nobody
+  // reported, and each such request reads the lag.
   const readLag = readTogether(() => log.lag(LOADER_GROUP))
   return async (timeoutMs) => {
     const deadline = performance.now() + timeoutMs

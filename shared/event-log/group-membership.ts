@@ -10,15 +10,15 @@ export interface GroupMembershipOptions {
   topic: string
   group: string
   log: Logger
-  /** How long a silent member keeps its partitions. */
+  /** How long a member keeps its partitions without a renewal. */
   leaseMs: number
-  /** The present partitions. */
+  /** Lists the current partitions of the topic. */
   listPartitions: () => Promise<number[]>
   /** Inserts the rows of `event_log_offsets` that the group does not have yet. */
   ensureOffsets: (db: Queryable) => Promise<void>
   /**
-   * Where the group continues in newly taken partitions: at the offsets of `event_log_offsets`, unless the log stores
-   * offsets itself.
+   * Returns the positions at which the group continues in newly taken partitions. They are the offsets of
+   * `event_log_offsets`, unless the log stores offsets itself.
    */
   findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
 }
@@ -30,8 +30,8 @@ export interface AssignedPartition {
   /** The next offset that the group would read without this member. */
   committed: number
   /**
-   * True when the partition must go to another member. It is given back as soon as all records that this member got
-   * from it are committed.
+   * True when the partition must pass to another member. This member gives it back as soon as all records that it got
+   * from the partition are committed.
    */
   leaving: boolean
 }
@@ -66,8 +66,8 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
 
 /**
  * Divides the partitions of a topic among the members of a consumer group: in the members' order, with leases by
- * PostgreSQL's clock. A lease is an optimisation. Two members that both read a partition for a while cause
- * duplicates, which the identity of usage events absorbs, and never a loss.
+ * PostgreSQL's clock. A lease is only an optimisation. Two members that read a partition at the same time cause
+ * duplicates, and never a loss. Duplicates change nothing, because rows of one usage event collapse.
  */
 export class GroupMembership {
   /** The partitions of this member, in the order in which they are read. */
@@ -88,7 +88,7 @@ export class GroupMembership {
     this.scheduleRenewal()
   }
 
-  /** Records what the group has committed. */
+  /** Records the offsets that the group has committed. */
   noteCommitted(positions: readonly Position[]): void {
     for (const { partition, offset } of positions) {
       const assigned = this.assigned.get(partition)
@@ -148,7 +148,8 @@ export class GroupMembership {
       wanted,
     ])
     const owned = new Set(rows.map(({ partition }) => partition))
-    for (const partition of this.assigned.keys()) if (!owned.has(partition)) this.assigned.delete(partition) // lost it
+    // Another member has taken the partitions that are not among the rows.
+    for (const partition of this.assigned.keys()) if (!owned.has(partition)) this.assigned.delete(partition)
     const taken = rows
       .filter(({ partition }) => !this.assigned.has(partition))
       .map((row) => ({ partition: row.partition, offset: Number(row.next_offset) }))
@@ -159,7 +160,7 @@ export class GroupMembership {
     for (const [partition, assigned] of this.assigned) assigned.leaving = !due.has(partition)
   }
 
-  /** This member's partitions when they are dealt out in turn to all living members. */
+  /** This member's partitions. All partitions are assigned in turn to the members whose leases are valid. */
   private async findDue(): Promise<Set<number>> {
     const { pool, group, topic } = this.options
     const { rows } = await pool.query<{ member_id: string }>(LIST_MEMBERS, [group, topic])

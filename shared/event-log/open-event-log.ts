@@ -13,11 +13,11 @@ import { ensureTopics } from './kafka/topics.ts'
 import { openPostgresEventLog, readLag } from './postgres/postgres-event-log.ts'
 
 export interface OpenEventLogOptions {
-  /** Connections for the log on PostgreSQL, or for its readers' leases; the caller closes it after the log. */
+  /** Connections for the log on PostgreSQL, or for its readers' leases. The caller closes the pool after the log. */
   pool: Pool
-  /** No other process uses the log: memberships that a crashed process left in it are ended. */
+  /** Whether no other process uses the log. Then memberships that a crashed process left in the log are ended. */
   alone: boolean
-  /** Whether this process drops records that were loaded and kept long enough: a process that loads does. */
+  /** Whether this process drops records that were loaded and kept long enough. Processes with a loader do this. */
   housekeeping: boolean
   log: Logger
 }
@@ -25,7 +25,7 @@ export interface OpenEventLogOptions {
 /**
  * Opens the log of usage events that the settings name. Only this file opens a driver of the log.
  *
- * @throws StartupError in one line when the log is out of reach, or is not the log in use
+ * @throws StartupError when the log cannot be reached, or is not the log in use
  */
 export async function openEventLog(config: EventLogConfig, options: OpenEventLogOptions): Promise<EventLog> {
   const log = await open(config, options, false)
@@ -43,10 +43,10 @@ export async function openEventLog(config: EventLogConfig, options: OpenEventLog
 }
 
 /**
- * Makes what the log needs before it can be opened, and puts the log in use. It may be the first log, or it replaces a
- * log of which everything is loaded.
+ * Makes the topics that the log needs, and puts the log in use. It is the first log, or it replaces a log whose records
+ * are all loaded.
  *
- * @throws StartupError when it is not known whether everything is loaded, and the settings do not allow the change
+ * @throws StartupError when records of the log in use may not be loaded, and EVENT_LOG_CHANGE_FROM does not name it
  */
 export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: Logger): Promise<void> {
   const { kafka, partitions, changeFrom } = config
@@ -65,15 +65,15 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
   if (inForce?.id === opened.id) return
   if (inForce !== undefined && changeFrom !== inForce.id && !(await isDrained(inForce.id, pool)))
     throw new StartupError(
-      `usage may be left in ${inForce.id}, the event log so far, and these settings name ${opened.id}: docs/event-log.md says how to change it`,
+      `usage may be left in ${inForce.id}, the event log in use, and these settings name ${opened.id}: docs/event-log.md says how to change the log`,
     )
   await logs.enter(opened.id)
   if (inForce !== undefined) log.warn({ from: inForce.id, to: opened.id }, 'switched to another event log')
 }
 
 /**
- * Whether all records of a log on PostgreSQL are loaded. False for a log in a Kafka that the settings do not name,
- * because it is not known there.
+ * Whether all records of a log on PostgreSQL are loaded. False for a log on Kafka that the settings do not name,
+ * because Tally cannot read it.
  */
 async function isDrained(logId: string, pool: Pool): Promise<boolean> {
   if (logId !== USAGE_TOPIC) return false
@@ -104,12 +104,12 @@ async function open(
       groups: [LOADER_GROUP],
       owner: await installationName(pool),
       claims,
-      settleMs: appendSettlesMs(config, 0), // no PostgreSQL statement takes part
+      settleMs: appendSettlesMs(config, 0), // an append on Kafka runs no statement in PostgreSQL
     }),
   )
 }
 
-/** Distinguishes installations, and reveals nothing of their secret. */
+/** A name that is different for each installation, and reveals nothing of its secret. */
 const installationName = async (pool: Pool): Promise<string> =>
   hash('sha256', await installationSecret(pool, NAME_SECRET), 'hex').slice(0, NAME_DIGITS)
 

@@ -14,16 +14,16 @@ export interface LogProgress {
   eventLog: Pick<EventLog, 'lag'>
   /** The connections that only the log uses. */
   logPool: Pool
-  /** Gives a time: no event that was accepted before it can still be stored. */
+  /** Returns a time. Every event that was accepted before that time is stored already. */
   listedUpTo: () => Promise<Micros>
 }
 
 const CONNECTIONS = 2
 
 /**
- * Opens the log only to read its progress; it is closed with the process.
+ * Opens the log only to read its progress. The log is closed with the process.
  *
- * @param pool where gateways record what they have accepted and not yet appended
+ * @param pool for PostgreSQL, in which gateways publish their lowest acceptance that is not appended yet
  */
 export async function openLogProgress(
   pool: Pool,

@@ -1,6 +1,6 @@
 /**
  * Lets callers that arrive during a read share the next read. Each caller gets a read that began after its call, and at
- * most one read is under way. So any number of callers that poll costs no more than one caller.
+ * most one read is under way. So any number of polling callers cost no more than one caller.
  */
 export function readTogether<T>(read: () => Promise<T>): () => Promise<T> {
   let current: Promise<unknown> | undefined

@@ -16,7 +16,7 @@ export function untilLoadedIn(log: Pick<EventLog, 'lag'>, timeoutMs: number): Un
     if (!(await drain(timeoutMs)))
       throw new DomainError(
         'overloaded',
-        'the usage reported last is not loaded yet, and this event may be among it: try again',
+        'the latest usage is not loaded yet, and may include this event: try again',
       )
   }
 }

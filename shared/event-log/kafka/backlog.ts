@@ -3,18 +3,18 @@ import type { PartitionLag } from '../event-log.ts'
 import type { PartitionReader } from './partition-reader.ts'
 
 /**
- * At most this much of a partition is read to find its lowest time of acceptance. For the rest, the time of appending
- * gives a bound.
+ * The maximum of bytes of a partition that are read to find its lowest time of acceptance. For later records, the time
+ * of appending gives a bound.
  */
 const BYTES_MAX = 16_000_000
 
-/** The size of one remembered range: as much as a fetch returns. */
+/** The maximum size of a remembered range, similar to the size of a fetch. */
 const RANGE_BYTES_MAX = 1_000_000
 
-/** What was found in consecutive records. */
+/** A summary of consecutive records. */
 interface OffsetRange {
   from: number
-  /** Where the next range begins. */
+  /** The offset at which the next range begins. */
   next: number
   lowest: Micros
   bytes: number
@@ -22,15 +22,15 @@ interface OffsetRange {
 }
 
 /**
- * Looks through the records that a group has not read yet. This is done again and again, but each record is read only
- * once: what was found is remembered until the group has passed the record.
+ * Searches the records that a group has not read yet. Searches are frequent, but each record is read only once: its
+ * summary is remembered until the group has read the record.
  */
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>
   private readonly settleMs: number
   private readonly readRanges = new Map<number, readonly OffsetRange[]>()
 
-  /** @param settleMs how long an unconfirmed append may still arrive */
+  /** @param settleMs the time after which an unconfirmed append can no longer arrive */
   constructor(reader: Pick<PartitionReader, 'fetchOne'>, settleMs: number) {
     this.reader = reader
     this.settleMs = settleMs
@@ -58,8 +58,7 @@ export class Backlog {
       lowest = Math.min(lowest, range.lowest)
       bytes += range.bytes
       offset = range.next
-      // Later records were appended later, and were accepted at most the duration of an append before they were
-      // appended.
+      // Later records were appended after this one. A record is accepted at most settleMs before it is appended.
       if (bytes >= BYTES_MAX && range.bytes > 0) {
         lowest = Math.min(lowest, (range.lastAppendedAtMs - this.settleMs) * 1_000)
         break
@@ -69,7 +68,7 @@ export class Backlog {
     return lowest === Infinity ? undefined : lowest
   }
 
-  /** @param upTo the offset at which the next known range begins */
+  /** @param upTo the offset at which the next remembered range begins */
   private async read(partition: number, from: number, upTo: number): Promise<OffsetRange> {
     const { records, next } = await this.reader.fetchOne({ partition, offset: from })
     if (next <= from) throw new Error(`partition ${partition} ends before offset ${from}, which it had`)
@@ -84,7 +83,7 @@ export class Backlog {
   }
 }
 
-/** Joins short ranges: a log that grows slowly is read in many short ranges. */
+/** Joins short ranges, because a log that grows slowly is read in many short ranges. */
 function joined(ranges: readonly OffsetRange[]): OffsetRange[] {
   const longer: OffsetRange[] = []
   for (const range of ranges) {

@@ -14,13 +14,13 @@ export interface BatchingSenderOptions {
   connection: KafkaConnection
   topic: string
   log: Logger
-  /** A caller gets an answer after this time at the latest. */
+  /** The longest time until a caller gets an answer. */
   deadlineMs: number
   /** The longest time of one request to a broker. */
   requestTimeoutMs: number
-  /** How many callers may wait. Further appends are refused at once. */
+  /** The maximum of callers that may wait. Further appends are refused at once. */
   waitingMax: number
-  /** How many bytes may wait. */
+  /** The maximum of bytes that may wait. */
   waitingBytesMax: number
 }
 
@@ -41,7 +41,7 @@ interface Parcel {
 const BATCH_BYTES_MAX = 1_040_000
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_PARCELS_MAX = 2_000
-/** While one group waits for the brokers, the next is already being sent. */
+/** While one group waits for the answers of brokers, the next group is sent. */
 const GROUPS_AT_ONCE = 2
 /** The wait when a partition has no leader. */
 const NO_LEADER_MS = 100
@@ -51,8 +51,8 @@ const BACK_OFF_MS = { first: 50, longest: 1_000 }
  * Lets appends that arrive together share one request to each broker. There is no timer: a lone append is sent at once,
  * and appends that arrive while two groups are under way form the next group.
  *
- * A group that fails is sent again until its callers' deadline, always with all records for a broker together. Records
- * may then be in the log twice, which the identity of usage events absorbs.
+ * A group that fails is sent again until its callers' deadline, always with all records for a broker together. Then
+ * records may be in the log twice. This changes nothing, because rows of one usage event collapse.
  */
 export class BatchingSender {
   private readonly options: BatchingSenderOptions
@@ -238,9 +238,9 @@ export class BatchingSender {
   }
 
   /**
-   * Sends each broker its records, and waits for all brokers, so that trouble with one does not interrupt another.
+   * Sends each broker its records, and waits for all brokers, so that a failure of one does not interrupt another.
    *
-   * @returns the parcels that have no broker now
+   * @returns the parcels of partitions that have no leader now
    */
   private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<Parcel[]> {
     const byPartition = groupByPartition(group)
@@ -267,8 +267,7 @@ export class BatchingSender {
   ): Promise<void> {
     const { topic, requestTimeoutMs } = this.options
     const broker = await cluster.findBroker({ nodeId: leader })
-    // Connecting may have taken long. Callers that got `overloaded` in the meantime rely on it that their records are
-    // not sent.
+    // Connecting may have taken a long time. Records of callers that got `overloaded` in the meantime must not be sent.
     const sending = new Map(
       [...byPartition].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
     )

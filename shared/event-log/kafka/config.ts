@@ -9,7 +9,7 @@ const SASL_MECHANISMS = ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] as c
 export function readKafkaConfig(read: EnvReader) {
   const list = read.optional('KAFKA_BROKERS', {
     about:
-      'brokers of Apache Kafka 3.9 or later, as host:port with commas between; unset: the event log is a table in PostgreSQL',
+      'brokers of Apache Kafka 3.9 or later, as host:port, separated by commas; unset: the event log is a table in PostgreSQL',
   })
   const brokers = (list ?? '').split(',').map((broker) => broker.trim())
   if (list !== undefined && !brokers.every((broker) => /^[^\s:/]+:\d{1,5}$/.test(broker)))
@@ -18,12 +18,12 @@ export function readKafkaConfig(read: EnvReader) {
   const settings = {
     access,
     topicPrefix: read.string('KAFKA_TOPIC_PREFIX', {
-      about: 'put before the names of topics and of the consumer group, where several share a Kafka',
+      about:
+        'a prefix for the names of topics and of the consumer group, for several installations on one Kafka',
       default: '',
     }),
     /**
-     * A broker that does not answer within this time counts as out of reach. The time is shorter than a report's
-     * deadline.
+     * A request to a broker fails if it is not answered within this time. The time is shorter than a report's deadline.
      */
     requestTimeoutMs: read.tuning('KAFKA_REQUEST_TIMEOUT_MS', {
       default: 3_000,
@@ -31,14 +31,15 @@ export function readKafkaConfig(read: EnvReader) {
       max: 60_000,
     }),
     replication: read.integer('KAFKA_REPLICATION', {
-      about: 'replicas of the topics that npm run migrate makes; with fewer than 3 a lost disk loses usage',
+      about:
+        'the number of replicas of the topics that npm run migrate makes; with fewer than 3, a lost disk loses usage',
       default: 3,
       min: 1,
       max: 10,
     }),
     minInSyncReplicas: read.integer('KAFKA_MIN_INSYNC_REPLICAS', {
       about:
-        'replicas that must have a record before it counts as durable, in the topics that npm run migrate makes',
+        'how many replicas must have a record before it is durable, in the topics that npm run migrate makes',
       default: 2,
       min: 1,
       max: 10,
@@ -55,7 +56,8 @@ function readSecurity(read: EnvReader): Pick<KafkaAccess, 'ssl' | 'sasl'> {
   const ssl = readTls(read)
   const sasl = readSasl(read)
   const openly = read.oneOf('KAFKA_SASL_PLAIN_WITHOUT_TLS', ['refused', 'allowed'], {
-    about: 'whether the mechanism plain may send its password without TLS: on a network of your own alone',
+    about:
+      'whether the mechanism plain may send its password without TLS; allow this only on a private network',
     default: 'refused',
   })
   if (sasl?.mechanism === 'plain' && ssl === false && openly === 'refused')
@@ -71,7 +73,8 @@ function readTls(read: EnvReader): KafkaAccess['ssl'] {
     default: 'off',
   })
   const caFile = read.optional('KAFKA_CA_FILE', {
-    about: 'a file with the certificates, in PEM, that brokers are trusted by; unset: those of the system',
+    about:
+      'a PEM file with the certificates by which brokers are trusted; unset: the certificates of the system',
   })
   if (tls === 'off' && caFile !== undefined)
     read.refuse('KAFKA_CA_FILE is for TLS: set KAFKA_TLS=on, or leave it out')
@@ -86,12 +89,12 @@ function readTls(read: EnvReader): KafkaAccess['ssl'] {
 
 function readSasl(read: EnvReader): KafkaConfig['sasl'] {
   const mechanism = read.oneOf('KAFKA_SASL_MECHANISM', SASL_MECHANISMS, {
-    about: 'how we sign in at the brokers',
+    about: 'how Tally signs in at the brokers',
     default: 'none',
   })
-  const username = read.optional('KAFKA_SASL_USERNAME', { about: 'who signs in at the brokers' })
+  const username = read.optional('KAFKA_SASL_USERNAME', { about: 'the user name for the brokers' })
   const password = read.optional('KAFKA_SASL_PASSWORD', {
-    about: 'the password of who signs in',
+    about: 'the password for the brokers',
     secret: true,
   })
   if (mechanism === 'none') return undefined

@@ -11,7 +11,7 @@ import { type KafkaConnection, NO_LEADER } from './kafka-connection.ts'
 import type { Fetched, PartitionReader } from './partition-reader.ts'
 
 export interface KafkaConsumerOptions {
-  /** Only for this consumer: a broker answers the fetches of a connection one after the other. */
+  /** Used only by this consumer, because a broker answers the fetches of a connection one after the other. */
   connection: KafkaConnection
   reader: PartitionReader
   offsets: GroupOffsets
@@ -24,9 +24,9 @@ export interface KafkaConsumerOptions {
   leaseMs: number
 }
 
-/** How long a broker waits when there is nothing new. */
+/** How long a broker waits with its answer when there are no new records. */
 const FETCH_WAIT_MS = 250
-/** The wait when there is no partition to read. */
+/** The wait when no partition can be read. */
 const NOTHING_HELD_MS = 50
 const REASSERT_MS = 5_000
 
@@ -36,7 +36,7 @@ const ENSURE_OFFSETS = `
   ON CONFLICT (consumer_group, topic, partition) DO NOTHING`
 
 /**
- * A member of a consumer group on Kafka: leases in PostgreSQL decide which partitions it reads, and Kafka stores the
+ * A member of a consumer group on Kafka. Leases in PostgreSQL decide which partitions it reads, and Kafka stores the
  * group's offsets. At most one fetch per broker is under way at a time.
  */
 export class KafkaConsumer implements LogConsumer {
@@ -44,7 +44,8 @@ export class KafkaConsumer implements LogConsumer {
   private readonly options: KafkaConsumerOptions
   private readonly membership: GroupMembership
   /**
-   * Fetched but not yet returned records of assigned partitions; each buffer begins at the partition's next offset.
+   * Records of assigned partitions that were fetched and not yet returned. Each buffer begins at the partition's next
+   * offset.
    */
   private readonly buffers = new Map<number, LogRecord[]>()
   /** Fetches under way, by broker. */
@@ -65,8 +66,8 @@ export class KafkaConsumer implements LogConsumer {
       },
       findStarts: (taken) => this.findStarts(taken),
     })
-    // Offsets are committed again at intervals: Kafka deletes offsets that are not committed for days, and a member
-    // that was taken for dead may have set an offset back.
+    // Offsets are committed again at intervals, for two reasons. Kafka deletes offsets that are not committed for days,
+    // and a member that lost its lease may have set an offset back.
     this.reasserting = repeat(
       'group offsets',
       REASSERT_MS,
@@ -146,7 +147,7 @@ export class KafkaConsumer implements LogConsumer {
     })
   }
 
-  /** Takes records in order from the buffers of the assigned partitions; no record is returned twice. */
+  /** Takes records in order from the buffers of the assigned partitions. No record is returned twice. */
   private takeBuffered(bytesMax: number): LogRecord[] {
     const { assigned: all } = this.membership
     for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
@@ -175,8 +176,8 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   /**
-   * Starts fetches for those partitions of this member that have no buffered records: one fetch per broker that leads
-   * such partitions. Brokers with a fetch under way are left out.
+   * Starts fetches for those partitions of this member that have no buffered records. Each broker that leads such
+   * partitions gets one fetch, except brokers with a fetch under way.
    */
   private async startFetches(): Promise<void> {
     const wanted = [...this.membership.assigned].filter(
@@ -191,7 +192,7 @@ export class KafkaConsumer implements LogConsumer {
         .filter(([partition]) => partitions.includes(partition))
         .map(([partition, { next }]) => ({ partition, offset: next }))
       const fetch = this.fetch(leader, positions).finally(() => this.fetching.delete(leader))
-      fetch.catch(() => undefined) // a poll that waits for it gets the error
+      fetch.catch(() => undefined) // a poll that waits for this fetch gets the error
       this.fetching.set(leader, fetch)
     }
   }
@@ -208,7 +209,7 @@ export class KafkaConsumer implements LogConsumer {
 
   private keep({ from: { partition, offset }, records, next }: Fetched): void {
     const assigned = this.membership.assigned.get(partition)
-    // The partition was lost, or lost and taken again, since the fetch began.
+    // Since the fetch began, this member lost the partition, or lost it and got it again.
     if (assigned?.next !== offset || this.buffers.has(partition)) return
     if (records.length > 0) this.buffers.set(partition, records)
     // The answer had only markers of transactions, which are not records.
@@ -216,8 +217,8 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   /**
-   * Handles a position that the log does not have: the log was emptied, or made again. Everything that is in the log
-   * now is read.
+   * Handles a position that the log does not have, because the topic was emptied or made again. The consumer then reads
+   * all records that are in the log now.
    */
   private async goOnWhereTheLogBegins(positions: readonly Position[]): Promise<void> {
     const bounds = await this.options.reader.listBounds(positions.map(({ partition }) => partition))
@@ -234,7 +235,7 @@ export class KafkaConsumer implements LogConsumer {
     const { log, topic } = this.options
     log.error(
       { topic, partition, wanted, first },
-      'the log does not have the next offset to read: usage may be lost; reading goes on at its first offset',
+      'the event log does not have the next offset to read: usage may be lost; reading continues at its first offset',
     )
   }
 }

@@ -25,12 +25,12 @@ export interface DeadLetterTopicOptions {
   log: Logger
 }
 
-/** The most characters of a reason in a header. A reason may quote what a client sent, so it may be long. */
+/** The maximum length of a reason in a header. A reason may be long, because it may quote the line. */
 const REASON_MAX = 1_000
 
 /**
- * The topic with notices of dead letters; the dead letters themselves are in PostgreSQL. The value is the line's
- * bytes; the headers give its position and the reason why it was not counted.
+ * The topic with notices of dead letters; the dead letters themselves are in PostgreSQL. The value of a notice is the
+ * line's bytes. The headers give the line's position and the reason why it cannot be counted.
  */
 export function openDeadLetterTopic({
   topic,
@@ -59,8 +59,8 @@ export function openDeadLetterTopic({
         })
       }, requestTimeoutMs)
       await produce.catch((err: unknown) => {
-        // With its headers a line may be too large for the topic. The dead letter is in PostgreSQL, and loading must go
-        // on.
+        // With its headers, a line may be too large for the topic. The error is ignored, because the dead letter is in
+        // PostgreSQL, and loading must continue.
         if (!isBrokerError(err) || err.type !== 'MESSAGE_TOO_LARGE') throw err
         log.error({ topic, partition: from, offset, line }, 'a dead letter is too large for its topic')
       })

@@ -5,7 +5,7 @@ import { isBrokerError } from './broker-error.ts'
 import { type KafkaAccess, KafkaConnection } from './kafka-connection.ts'
 import { withAdmin } from './topics.ts'
 
-/** The present state of a topic. */
+/** The current state of a topic. */
 export interface ExaminedTopic {
   topic: string
   /**
@@ -13,15 +13,15 @@ export interface ExaminedTopic {
    * there is no such topic.
    */
   partitions: { partition: number; hasLeader: boolean; replicas: number; inSync: number }[]
-  /** Its effective settings, by Kafka's names. */
+  /** The effective settings of the topic, by Kafka's names. */
   settings: ReadonlyMap<string, string>
 }
 
-/** The present state of a Kafka. */
+/** The current state of a Kafka. */
 export interface ExaminedKafka {
   brokers: number
   topics: ExaminedTopic[]
-  /** Undefined when the broker does not say. */
+  /** Undefined when the setting cannot be read. */
   autoCreatesTopics: boolean | undefined
 }
 
@@ -32,8 +32,8 @@ export interface RequestVersions {
 }
 
 /**
- * The newest version that kafkajs supports of each request that Tally makes, by Kafka's number of the request. The
- * newest version that both kafkajs and the broker know is used.
+ * The newest version that kafkajs supports, for each request that Tally makes, by Kafka's number of the request. A
+ * request uses the newest version that both kafkajs and the broker support.
  */
 export const SPOKEN: ReadonlyMap<number, { name: string; maxVersion: number }> = new Map([
   [0, { name: 'Produce', maxVersion: 7 }],
@@ -89,8 +89,8 @@ async function examineTopic(admin: Admin, topic: string): Promise<ExaminedTopic>
 }
 
 /**
- * Reads the setting from one broker, because all brokers are expected to have the same. Undefined without the right to
- * read a broker's settings.
+ * Reads the setting from one broker, because all brokers are expected to have the same setting. Returns undefined if
+ * Tally has no right to read a broker's settings.
  */
 async function readAutoCreate(admin: Admin, broker: number): Promise<boolean | undefined> {
   try {
@@ -112,7 +112,7 @@ async function readAutoCreate(admin: Admin, broker: number): Promise<boolean | u
   }
 }
 
-/** Which versions of which requests the leaders of a topic's partitions accept, by Kafka's numbers. */
+/** For each leader of the topic's partitions, the versions of requests that it accepts, by Kafka's number. */
 export async function readRequestVersions(
   access: KafkaAccess,
   { topic, requestTimeoutMs }: { topic: string; requestTimeoutMs: number },

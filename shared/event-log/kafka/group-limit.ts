@@ -1,6 +1,6 @@
 /**
- * How long a group of records may be under way: one request that finds out that its broker no longer leads a partition,
- * and the next request.
+ * The longest time that a group of records may be under way. It is enough for two requests: one to a broker that no
+ * longer leads a partition, and one to the new leader.
  *
  * @param requestTimeoutMs how long a broker may take to answer
  */

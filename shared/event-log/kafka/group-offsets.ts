@@ -2,11 +2,12 @@ import type { CommittedOffset } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
 import type { KafkaConnection } from './kafka-connection.ts'
 
-/** The first consumer group of a Kafka has to wait until Kafka has made its topic of offsets. */
+/** The first consumer group on a Kafka must wait until Kafka has made its own topic for offsets. */
 const COORDINATOR_WITHIN_MS = 10_000
 
 /**
- * For commits by a client that is not a member in Kafka's sense: Kafka accepts them while the group has no members.
+ * For commits by a client that Kafka does not count as a member. Kafka accepts such commits while the group has no
+ * members.
  */
 const NOT_A_MEMBER = { groupGenerationId: -1, memberId: '' }
 
@@ -21,7 +22,8 @@ export class GroupOffsets {
   private readonly owner: string
 
   /**
-   * @param owner the installation; stored with each offset, so that another Tally sees that the topic is not its own
+   * @param owner the name of the installation. It is stored with each offset, so that another Tally finds out that the
+   *   topic is not its own
    */
   constructor(connection: KafkaConnection, topic: string, groupId: string, owner: string) {
     this.connection = connection
@@ -35,7 +37,7 @@ export class GroupOffsets {
     return new Map((await this.list(partitions)).map(({ partition, offset }) => [partition, Number(offset)]))
   }
 
-  /** The installations that committed to the group so far; more than one means that their usage is mixed up. */
+  /** The installations that committed to the group so far. If there are several, their usage is mixed. */
   async listOwners(partitions: readonly number[]): Promise<string[]> {
     const owners = (await this.list(partitions)).map(({ metadata }) => metadata ?? '')
     return [...new Set(owners)].filter((owner) => owner !== '')

@@ -31,11 +31,10 @@ const FORGET = `
   WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
- * Deletes the records of a topic that were loaded longer ago than the time for which they are kept. Several processes
- * may call it at once.
+ * Deletes the records of a topic that were loaded longer ago than retentionMs. Several processes may call it at once.
  *
- * Why not Kafka's own retention: it counts from a record's arrival. While the loader is held up, it would delete
- * records that were never loaded.
+ * Why not Kafka's own retention: it counts from a record's arrival. If the loader did not run for that time, Kafka
+ * would delete records that were never loaded.
  */
 export async function tidyTopic({
   pool,
@@ -51,7 +50,7 @@ export async function tidyTopic({
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
       [logId],
     )
-    if (locks[0]?.mine !== true) return // another process does it
+    if (locks[0]?.mine !== true) return // another process does this now
     const { rows } = await db.query<{ partition: number; log_offset: string }>(LIST_EXPIRED, [
       logId,
       retentionMs,
@@ -62,7 +61,8 @@ export async function tidyTopic({
       positions.map(({ offset }) => offset),
       retentionMs / CHECKPOINTS_PER_RETENTION,
     ])
-    // Nothing is deleted beyond the present position of the groups: it may have been set back to load records again.
+    // Nothing is deleted after the current position of the groups, because somebody may have set that position back to
+    // load records again.
     const expired = rows
       .map((row) => ({
         partition: row.partition,

@@ -11,9 +11,9 @@ import type { Logger } from '../../logging/logger.ts'
 import { withinMs } from '../../time/within-ms.ts'
 import { isBrokerError, isRefusal } from './broker-error.ts'
 
-/** The brokers of a Kafka, and how to sign in there. */
+/** The brokers of a Kafka, and the data for signing in there. */
 export interface KafkaAccess {
-  /** Host and port of some brokers; the others are learned from them. */
+  /** Host and port of some brokers, which name all others. */
   brokers: readonly string[]
   ssl: boolean | ConnectionOptions
   sasl: KafkaConfig['sasl']
@@ -22,14 +22,14 @@ export interface KafkaAccess {
 interface Connected {
   cluster: Promise<Cluster>
   sockets: Set<Socket>
-  /** A broker refused something, for example because it no longer leads a partition. */
+  /** Whether the metadata may be outdated, for example because a broker no longer leads a partition. */
   stale: boolean
   dropped: boolean
 }
 
 export interface KafkaConnectionOptions extends KafkaAccess {
   log: Logger
-  /** A broker that does not answer a request in this time counts as out of reach. */
+  /** A request to a broker fails if it is not answered within this time. */
   requestTimeoutMs: number
   /** Opens a socket; tests inject faults here. */
   connect?: (at: { host: string; port: number }) => Socket
@@ -42,11 +42,11 @@ const REFRESH_EVERY_MS = 500
 const KEEP_ALIVE_MS = 60_000
 
 /**
- * Connections to the brokers of a cluster, opened again after any failure.
+ * Connections to the brokers of a cluster. They are opened again after each failure.
  *
- * It uses kafkajs's layer of requests, not its producer and consumer. The producer mixes up the answers of brokers for
- * several partitions when it retries, and the consumer reads on for a while in partitions that already belong to
- * another member. See docs/decisions/0005-kafka-below-the-producer.md.
+ * This class uses the request layer of kafkajs, not its producer and consumer. When the producer retries, it mixes up
+ * the answers of brokers for several partitions. The consumer continues for some time to read partitions that already
+ * belong to another member. See docs/decisions/0005-kafka-below-the-producer.md.
  */
 export class KafkaConnection implements Closeable {
   readonly name = 'Kafka connection'
@@ -63,11 +63,11 @@ export class KafkaConnection implements Closeable {
   }
 
   /**
-   * Does some work with the cluster, connected and with fresh enough metadata of the topic. When the work fails without
-   * an answer from a broker, the connections are dropped: other work that waits for them fails too, and the next call
-   * opens new connections.
+   * Does some work with the cluster, once it is connected and has recent metadata of the topic. If the work fails
+   * without an answer from a broker, the connections are dropped. Then other work on these connections fails, too, and
+   * the next call opens new ones.
    *
-   * @param deadlineMs after this time, work that is not done fails
+   * @param deadlineMs after this time, unfinished work fails
    */
   async use<T>(
     work: (cluster: Cluster) => Promise<T>,
@@ -84,8 +84,8 @@ export class KafkaConnection implements Closeable {
   }
 
   /**
-   * Does some work, and tries again until it succeeds or the time is over: a broker that just started does not answer
-   * everything yet.
+   * Does some work, and repeats it until it succeeds or the time is over, because a broker that just started does not
+   * answer all requests yet.
    */
   async usePersistently<T>(work: (cluster: Cluster) => Promise<T>, withinMs: number): Promise<T> {
     const end = performance.now() + withinMs
@@ -99,7 +99,7 @@ export class KafkaConnection implements Closeable {
     }
   }
 
-  /** Notes that the known leaders of partitions are outdated. They are requested again, but not too often. */
+  /** Notes that the metadata names outdated leaders of partitions. It is requested again, but not too often. */
   refreshSoon(): void {
     if (this.current === undefined || performance.now() - this.refreshedAt < REFRESH_EVERY_MS) return
     this.refreshedAt = performance.now()
@@ -180,7 +180,7 @@ export class KafkaConnection implements Closeable {
   }
 }
 
-/** The id that Kafka gives for a leader when there is none. */
+/** Kafka's id for a missing leader. */
 export const NO_LEADER = -1
 
 /** The partitions that each broker leads, by the broker's id. Partitions without a leader are under NO_LEADER. */
@@ -200,7 +200,7 @@ export function partitionsByLeader(
   return byLeader
 }
 
-/** kafkajs also logs the errors that it throws; errors that matter are logged where they are handled. */
+/** kafkajs also logs the errors that it throws. Here they are only debug lines, because callers log what they catch. */
 function loggerInto(log: Logger): unknown {
   const debug = (message: string, extra: object = {}) => {
     log.debug({ ...extra }, message)
@@ -211,8 +211,9 @@ function loggerInto(log: Logger): unknown {
 }
 
 /**
- * After each answer kafkajs 2.2.4 starts a timer with a negative delay, again and again: a wake-up each millisecond
- * for each connection. The timer is only needed while requests wait, or while the broker asked for slower requests.
+ * After each answer, kafkajs 2.2.4 starts a timer with a negative delay, which starts itself again without end. This
+ * wakes the process each millisecond for each connection. The timer is only needed while requests wait, or while the
+ * broker has asked for slower requests. This patch starts it only then.
  *
  * @see kafkajs pull request 1755, never merged
  */
@@ -234,8 +235,8 @@ const PASSING = new Set([5, 9, 72])
 let forgives = false
 
 /**
- * When one partition of a topic has no leader for a moment, kafkajs discards everything that a broker says about the
- * topic. Then nothing could be written to the other partitions either.
+ * When one partition of a topic has no leader for a moment, kafkajs discards all metadata of the topic. Then the other
+ * partitions could not be written either. This patch reads such a partition as one without a leader.
  */
 function forgiveLeaderlessPartitions(): void {
   if (forgives) return

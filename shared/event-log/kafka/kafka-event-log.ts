@@ -18,39 +18,39 @@ import { PartitionReader } from './partition-reader.ts'
 export interface KafkaEventLogOptions {
   access: Pick<KafkaConnectionOptions, 'brokers' | 'ssl' | 'sasl' | 'connect'>
   topic: string
-  /** Prefix of the names of consumer groups, where several Tallies share a Kafka. */
+  /** The prefix of the names of consumer groups, for several installations on one Kafka. */
   groupPrefix: string
-  /** The installation: a topic that belongs to another one is refused. */
+  /** The name of the installation. A topic of another installation is refused. */
   owner: string
   /** Whether a topic without an owner becomes this installation's. */
   claims: boolean
   log: Logger
   /** For the leases of consumer groups. */
   pool: Pool
-  /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
+  /** Whether no other process uses this log. Then memberships found at the start are of a crashed process, and end. */
   alone: boolean
   /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
-  /** How many appends may wait for Kafka. */
+  /** The maximum of appends that may wait for Kafka. */
   appendsWaitingMax: number
-  /** How many bytes the waiting appends may have. */
+  /** The maximum of bytes that the waiting appends may have. */
   appendsWaitingBytesMax: number
   /** How long a broker may take to answer. */
   requestTimeoutMs: number
-  /** How long a silent consumer keeps its partitions. */
+  /** How long a consumer keeps its partitions without a renewal. */
   leaseMs: number
-  /** How long an unconfirmed append may still arrive. */
+  /** The time after which an unconfirmed append can no longer arrive. */
   settleMs: number
   /** Records that all of these groups have read are deleted after retentionMs. */
   groups: readonly string[]
   /** How long records are kept after all groups have read them. */
   retentionMs: number
-  /** How often the topic is tidied; 0: another process does it. */
+  /** The time between two rounds of housekeeping; 0: another process does it. */
   housekeepingMs: number
 }
 
 /**
- * Opens the event log on Kafka; the topic must exist.
+ * Opens the event log on Kafka. The topic must exist.
  *
  * @throws StartupError when Kafka cannot be reached or does not have the topic
  */
@@ -103,7 +103,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
         group,
         logId,
         reader: new PartitionReader(connection, topic),
-        // Not on the connection of fetches, where a commit would wait for the fetch before it.
+        // Offsets use another connection than fetches. On the same one, a commit would wait for the fetch before it.
         offsets: offsetsOf(group),
       })
       await consumer.start()
@@ -125,8 +125,8 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 }
 
 /**
- * Why the log's id contains the cluster's id: another Kafka at the same address begins at offset 0, and none of its
- * records are loaded.
+ * Reads the number of partitions and makes the log's id. Why the id contains the cluster's id: another Kafka at the
+ * same address begins at offset 0, and none of its records are loaded.
  */
 async function findTopic(
   reader: PartitionReader,
@@ -144,7 +144,7 @@ async function findTopic(
   }
 }
 
-/** Two Tallies on one topic would each load a part of the other's usage as its own. */
+/** Refuses the topic of another installation: two of them would each load a part of the other's usage as their own. */
 async function requireOwn(
   { owner, claims, topic }: KafkaEventLogOptions,
   reader: PartitionReader,
@@ -201,7 +201,7 @@ async function readLag(
   const bounds = await reader.listBounds(partitions)
   return bounds.map(({ partition, first, end }) => {
     const offset = committed.get(partition) ?? first
-    // At an offset that the log does not have, reading starts at the beginning of the log.
+    // If the log does not have the committed offset, consumers start at the beginning of the log.
     return { partition, committed: offset < first || offset > end ? first : offset, end }
   })
 }

@@ -1,5 +1,5 @@
-// The layer below kafkajs's producer and consumer, which kafkajs's own types leave out. Version 2.2.4, pinned in
-// package.json.
+// Types of the layer below kafkajs's producer and consumer, because kafkajs's own types leave this layer out. They are
+// for version 2.2.4, which package.json pins.
 
 declare module 'kafkajs/src/cluster/index.js' {
   import type { ISocketFactory, KafkaConfig, RetryOptions } from 'kafkajs'
@@ -29,7 +29,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   export interface Broker {
-    /** Versions of requests, by Kafka's numbers; null until it is connected. */
+    /** Versions of requests, by Kafka's numbers; null until the broker is connected. */
     readonly versions: Record<string, { minVersion: number; maxVersion: number }> | null
     produce(request: {
       topicData: { topic: string; partitions: { partition: number; messages: ProducedMessage[] }[] }[]

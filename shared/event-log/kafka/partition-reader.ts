@@ -15,14 +15,14 @@ export interface Fetched {
 }
 
 /**
- * The most bytes of one partition in one answer. If its first batch is larger, Kafka returns that batch all the same.
+ * The maximum of bytes of one partition in one answer. If the first batch is larger, Kafka returns that batch anyway.
  */
 const PARTITION_BYTES_MAX = 2_000_000
 const ANSWER_BYTES_MAX = 8_000_000
-/** A new partition, or one whose broker has just stopped, has no leader for a moment. */
+/** The wait for a leader. A new partition has none for a moment, and so has a partition whose broker just stopped. */
 const LEADER_WITHIN_MS = 2_000
 
-/** First and next offset of each partition. */
+/** The first offset of a partition, and the next that will be written. */
 export interface Bounds {
   partition: number
   first: number
@@ -53,7 +53,7 @@ export class PartitionReader {
     return this.connection.use((cluster) => Promise.resolve(cluster.brokerPool.metadata?.clusterId ?? ''))
   }
 
-  /** The partitions by the broker that leads them. */
+  /** The given partitions, by the id of the broker that leads them. */
   listLeaders(partitions: Iterable<number>): Promise<Map<number, number[]>> {
     return this.connection.use((cluster) =>
       Promise.resolve(partitionsByLeader(cluster, this.topic, partitions)),
@@ -63,7 +63,7 @@ export class PartitionReader {
   /**
    * Fetches from one broker, from positions in partitions that it leads.
    *
-   * @param waitMs how long the broker waits when there is nothing
+   * @param waitMs how long the broker waits with its answer when there are no records
    * @throws an error of the broker of type OFFSET_OUT_OF_RANGE when a position is not in the log
    */
   fetch(leader: number, positions: readonly Position[], waitMs: number): Promise<Fetched[]> {
@@ -74,8 +74,8 @@ export class PartitionReader {
   }
 
   /**
-   * Fetches from one position; at the end there is nothing. If the position is before the first kept offset, it fetches
-   * from that offset.
+   * Fetches from one position, or from the first kept offset if that is later. At the end of the partition, it returns
+   * no records.
    */
   async fetchOne(from: Position): Promise<Fetched> {
     const [bounds] = await this.listBounds([from.partition])
@@ -84,7 +84,7 @@ export class PartitionReader {
     const position = { partition: from.partition, offset: Math.max(from.offset, first) }
     const [[leader] = [NO_LEADER]] = [...(await this.listLeaders([from.partition]))]
     const [fetched] = await this.fetch(leader, [position], 0)
-    // A broker that slows its clients down returns nothing for a while.
+    // A broker that throttles its clients returns nothing for some time.
     if (fetched === undefined || fetched.next === position.offset)
       throw new Error('Kafka returned nothing before the end of a partition')
     return fetched
@@ -106,7 +106,7 @@ export class PartitionReader {
 
   /**
    * For each partition, the offset of the first record that was appended at or after an instant; undefined when there
-   * is none.
+   * is no such record.
    */
   async listOffsetsAt(partitions: readonly number[], atMs: number): Promise<Map<number, number | undefined>> {
     const asked = partitions.map((partition) => ({ partition }))

@@ -1,18 +1,18 @@
 import type { FetchedMessage, ProducedMessage } from 'kafkajs/src/cluster/index.js'
 import type { LogRecord, NewRecord } from '../event-log.ts'
 
-/** When the gateway accepted the events: microseconds since 1970, as decimal text. */
+/** The header with the events' time of acceptance: microseconds since 1970, as decimal text. */
 const ACCEPTED_AT = 'accepted-at'
 
-/** The most bytes that a record takes beside its value. */
+/** The maximum of bytes that a record takes in addition to its value. */
 export const MESSAGE_OVERHEAD_BYTES = 100
 
-/** A record with the time Kafka received it, in milliseconds since 1970. */
+/** A record with the time at which Kafka received it, in milliseconds since 1970. */
 export interface AppendedRecord extends LogRecord {
   appendedAtMs: number
 }
 
-/** The message has no key: a record holds events of several accounts, and Tally chooses its partition. */
+/** The message has no key, because a record contains events of several accounts, and Tally chooses its partition. */
 export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMessage => ({
   key: null,
   value,
@@ -20,7 +20,8 @@ export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMes
 })
 
 /**
- * Reads any record of the topic. A record that does not come from the gateway counts as accepted when it was appended.
+ * Reads any record of the topic. If a record does not come from the gateway, its time of acceptance is the time at
+ * which it was appended.
  */
 export function recordFromMessage(partition: number, message: FetchedMessage): AppendedRecord {
   const appendedAtMs = Number(message.timestamp)

@@ -11,7 +11,7 @@ export interface TopicPlan {
   minInSyncReplicas: number
 }
 
-/** Kafka's own default; groups of records are built to fit it. */
+/** Kafka's own default. Groups of records are made to fit it. */
 const BATCH_BYTES_LIMIT = 1_048_588
 const CONNECT_MS = 3_000
 const REQUEST_MS = 15_000
@@ -19,8 +19,8 @@ const LEADERS_WITHIN_MS = 30_000
 const LOOK_AGAIN_MS = 100
 
 /**
- * Makes topics that are missing, and adds partitions to topics that have too few. Nothing else of an existing topic is
- * changed, and no partition is ever removed.
+ * Makes topics that are missing, and adds partitions to topics that have too few. It changes nothing else of an
+ * existing topic, and never removes a partition.
  *
  * @throws StartupError when Kafka cannot be reached or refuses
  */
@@ -60,20 +60,20 @@ export async function withAdmin<T>(
   }
 }
 
-/** kafkajs puts a broker's answers for each topic into the errors of one error. */
+/** The message of an error. kafkajs puts a broker's answers for all topics into the `errors` of one error. */
 function describe(err: unknown, plans: readonly TopicPlan[]): string {
   if (err instanceof Error && 'errors' in err && Array.isArray(err.errors) && err.errors.length > 0)
     return describe(err.errors[0], plans)
   const [plan] = plans
   if (isBrokerError(err) && err.type === 'INVALID_REPLICATION_FACTOR' && plan !== undefined)
-    return `it has fewer than the ${plan.replication} brokers of KAFKA_REPLICATION; for one of a single broker set KAFKA_REPLICATION=1 and KAFKA_MIN_INSYNC_REPLICAS=1`
+    return `Kafka has fewer than the ${plan.replication} brokers of KAFKA_REPLICATION; for a Kafka with a single broker, set KAFKA_REPLICATION=1 and KAFKA_MIN_INSYNC_REPLICAS=1`
   return err instanceof Error ? err.message : String(err)
 }
 
 async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
   const { topic, partitions, replication, minInSyncReplicas } = plan
   const made = await admin.createTopics({
-    // Does not wait for leaders: kafkajs gives up when a broker does not know the topic yet.
+    // kafkajs must not wait for leaders, because it gives up when a broker does not have the topic yet.
     waitForLeaders: false,
     topics: [
       {
@@ -82,14 +82,15 @@ async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
         replicationFactor: replication,
         configEntries: [
           { name: 'min.insync.replicas', value: String(minInSyncReplicas) },
-          // Records are kept until they are loaded and their retention has passed, which only Tally knows: see
-          // housekeeping.ts.
+          // Kafka deletes nothing by itself. housekeeping.ts deletes records once they are loaded and their retention
+          // is over.
           { name: 'retention.ms', value: '-1' },
           { name: 'retention.bytes', value: '-1' },
           { name: 'cleanup.policy', value: 'delete' },
-          // The audit finds a record's position by the time Kafka received it, on one clock.
+          // The audit finds positions by the time at which Kafka received records, because all these times are of one
+          // clock.
           { name: 'message.timestamp.type', value: 'LogAppendTime' },
-          // Batches that other programs compress are decompressed: loaders read only gzip.
+          // Kafka decompresses batches that other programs have compressed, because loaders read only gzip.
           { name: 'compression.type', value: 'uncompressed' },
           { name: 'max.message.bytes', value: String(BATCH_BYTES_LIMIT) },
           { name: 'unclean.leader.election.enable', value: 'false' },

@@ -1,6 +1,5 @@
 /**
- * Wakes the consumers of this process when the process appends; consumers in other processes poll every few
- * milliseconds.
+ * Wakes the consumers of this process when the process appends. Consumers in other processes poll at short intervals.
  */
 export class AppendSignal {
   private readonly waiters = new Set<() => void>()
@@ -9,7 +8,7 @@ export class AppendSignal {
     for (const wake of this.waiters) wake()
   }
 
-  /** Resolves when something is appended, or after the given time. */
+  /** Resolves when records are appended, or after the given time. */
   wait(waitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {

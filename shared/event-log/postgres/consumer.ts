@@ -10,13 +10,13 @@ export interface ConsumerOptions {
   group: string
   reader: SegmentReader
   log: Logger
-  /** How long a silent member keeps its partitions. */
+  /** How long a member keeps its partitions without a renewal. */
   leaseMs: number
-  /** Resolves when something was appended by this process, or after the given time. */
+  /** Resolves when this process has appended records, or after the given time. */
   waitForAppend: (waitMs: number) => Promise<void>
 }
 
-/** How often a consumer polls for records of other processes. */
+/** The time between two polls for records of other processes. */
 const POLL_MS = 50
 
 // A new group starts at the oldest record that is still kept.
@@ -24,13 +24,13 @@ const ENSURE_OFFSETS = `
   INSERT INTO event_log_offsets (consumer_group, topic, partition, next_offset)
   SELECT $1, topic, partition, min(first_offset) FROM event_log_bounds WHERE topic = $2 GROUP BY topic, partition
   ON CONFLICT (consumer_group, topic, partition) DO NOTHING`
-// greatest(): a member that was taken for dead and wakes up must not move the group back.
+// Why greatest(): a member that lost its lease and continues must not move the group back.
 const COMMIT = `
   UPDATE event_log_offsets o SET next_offset = greatest(o.next_offset, c.next_offset)
   FROM unnest($3::integer[], $4::bigint[]) AS c (partition, next_offset)
   WHERE o.consumer_group = $1 AND o.topic = $2 AND o.partition = c.partition`
 
-/** A member of a consumer group on PostgreSQL; the group's offsets are stored with its leases. */
+/** A member of a consumer group on PostgreSQL. The group's offsets are stored with its leases. */
 export class PostgresConsumer implements LogConsumer {
   readonly name = 'event log consumer'
   private readonly options: ConsumerOptions
@@ -87,7 +87,7 @@ export class PostgresConsumer implements LogConsumer {
     const served = new Map<number, AssignedPartition>()
     for (const record of records) {
       const assigned = all.get(record.partition)
-      if (assigned?.next !== record.offset) continue // lost, or taken again, while reading
+      if (assigned?.next !== record.offset) continue // this member lost the partition, or got it again, during the read
       assigned.next = record.offset + 1
       served.set(record.partition, assigned)
       kept.push(record)

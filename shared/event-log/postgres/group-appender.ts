@@ -10,17 +10,17 @@ export interface GroupAppenderOptions {
   pool: Pool
   topic: string
   log: Logger
-  /** A caller gets an answer after this time at the latest. */
+  /** The longest time until a caller gets an answer. */
   deadlineMs: number
-  /** How many callers may wait. Further appends are refused at once. */
+  /** The maximum of callers that may wait. Further appends are refused at once. */
   waitingMax: number
-  /** How many bytes may wait. */
+  /** The maximum of bytes that may wait. */
   waitingBytesMax: number
   /** Called after records became durable. */
   onAppended: () => void
 }
 
-/** A record as it is stored; the original value is not kept in memory. */
+/** A record in its stored form. The original value is not kept in memory. */
 interface EncodedRecord extends EncodedValue {
   partition: number
   acceptedAt: Micros
@@ -32,11 +32,11 @@ interface Waiting {
   settle: (err?: unknown) => void
 }
 
-/** The most bytes of one statement. */
+/** The maximum of bytes that one statement appends. */
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_CALLERS_MAX = 2_000
 /**
- * How many groups are under way at once. Why two: while one group waits for the disk, the next is already on its way to
+ * The maximum of groups under way at the same time. Why two: while one group waits for the disk, the next is sent to
  * the database. More groups would only wait for each other's partitions.
  */
 const GROUPS_AT_ONCE = 2
@@ -50,7 +50,7 @@ const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6, $7)'
 export class GroupAppender {
   private readonly options: GroupAppenderOptions
   private readonly waiting: Waiting[] = []
-  /** Callers that have a place: those that wait, and those whose records are being encoded. */
+  /** The number of callers that wait, or whose records are being encoded. */
   private places = 0
   private bytes = 0
   private underWay = 0
@@ -68,10 +68,11 @@ export class GroupAppender {
       return Promise.reject(new DomainError('overloaded', 'the event log is overloaded, try again'))
     const deadline = performance.now() + deadlineMs
     const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
-    // Counted before encoding, which takes a while: otherwise all callers of a burst would find a free place.
+    // The caller is counted before its records are encoded. Encoding takes some time, so otherwise no caller of a burst
+    // would be refused.
     this.places++
     this.bytes += bytes
-    // Why not awaited here: a suspended function would keep the original values in memory.
+    // Why there is no `await`: a suspended function would keep the original values in memory.
     return Promise.all(records.map(encodeRecord)).then(
       (encoded) => this.enqueue(encoded, bytes, deadline),
       (err: unknown) => {
@@ -97,7 +98,7 @@ export class GroupAppender {
       const onTimeout = () => {
         const at = this.waiting.indexOf(entry)
         if (at >= 0) {
-          this.waiting.splice(at, 1) // not sent yet, so it never will be
+          this.waiting.splice(at, 1) // it was not sent yet, and now never will be
           this.leave(bytes)
         }
         const code = at >= 0 ? 'overloaded' : 'unavailable'
@@ -121,7 +122,7 @@ export class GroupAppender {
     })
   }
 
-  /** Gives a caller's place back. */
+  /** Ends the count of a caller and its bytes. */
   private leave(bytes: number): void {
     this.places--
     this.bytes -= bytes
@@ -178,7 +179,7 @@ export class GroupAppender {
     } catch (err) {
       log.error({ err, records: records.length }, 'could not append records to the event log')
       for (const entry of group) entry.settle(err)
-      await sleep(20) // a database that is gone fails at once: do not spin
+      await sleep(20) // without a pause, this would spin while the database refuses connections
     }
   }
 }

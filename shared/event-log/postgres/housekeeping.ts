@@ -37,8 +37,8 @@ const LIST_EXPIRED = `
   WHERE topic = $1 AND consumed_at < clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
- * Manages the segments of a topic: opens a new one when the current one is large or old, and drops segments that every
- * group has read and that were kept long enough for the audit. Several processes may do it at once.
+ * Manages the segments of a topic. It opens a new segment when the current one is large or old, and drops segments that
+ * every group has read and that were kept long enough for the audit. Several processes may do this at once.
  */
 export function keepHouse(options: HousekeepingOptions): Closeable {
   return repeat(
@@ -62,7 +62,7 @@ export async function tidy(options: HousekeepingOptions): Promise<void> {
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
       [options.topic],
     )
-    if (rows[0]?.mine !== true) return // another process does it
+    if (rows[0]?.mine !== true) return // another process does this now
     await openNextSegment(db, options)
     await db.query(MARK_CONSUMED, [options.topic])
   })
@@ -92,6 +92,6 @@ async function dropExpired({ pool, topic, retentionMs, log }: HousekeepingOption
   const { rows } = await pool.query<{ segment_id: string }>(LIST_EXPIRED, [topic, retentionMs])
   for (const { segment_id: id } of rows) {
     await pool.query('SELECT event_log_drop_segment($1)', [id])
-    log.info({ topic, segment: id }, 'dropped a segment of the event log that everyone has read')
+    log.info({ topic, segment: id }, 'dropped a segment of the event log that every group has read')
   }
 }

@@ -12,24 +12,24 @@ import { SegmentReader } from './segment-reader.ts'
 export interface PostgresEventLogOptions {
   pool: Pool
   topic: string
-  /** The least number of the topic's partitions; it may already have more. */
+  /** The minimum number of the topic's partitions. The topic may already have more. */
   partitions: number
   log: Logger
   /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
-  /** How many appends may wait for the database. */
+  /** The maximum of appends that may wait for the database. */
   appendsWaitingMax: number
-  /** How many bytes the waiting appends may have. */
+  /** The maximum of bytes that the waiting appends may have. */
   appendsWaitingBytesMax: number
-  /** How long a silent consumer keeps its partitions. */
+  /** How long a consumer keeps its partitions without a renewal. */
   leaseMs: number
   segmentBytesMax: number
   segmentAgeMaxMs: number
   /** How long a segment is kept after every group has read it. */
   retentionMs: number
-  /** How often segments are tidied; 0: another process does it. */
+  /** The time between two rounds of housekeeping; 0: another process does it. */
   housekeepingMs: number
-  /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
+  /** Whether no other process uses this log. Then memberships found at the start are of a crashed process, and end. */
   alone: boolean
 }
 
@@ -54,7 +54,7 @@ const SEGMENTS = `
   JOIN event_log_segments s USING (segment_id)
   WHERE b.topic = $1 ORDER BY b.partition, b.segment_id`
 
-/** Opens the event log on PostgreSQL; the topic is made if it is missing. */
+/** Opens the event log on PostgreSQL. It makes the topic if it is missing. */
 export async function openPostgresEventLog(options: PostgresEventLogOptions): Promise<EventLog> {
   const { pool, topic, log } = options
   await pool.query('SELECT event_log_ensure_topic($1, $2)', [topic, options.partitions])
@@ -158,8 +158,8 @@ async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<P
 }
 
 /**
- * Whether a segment that was closed before an instant holds records that were accepted after it, because clocks were
- * ahead. Within a partition times of acceptance never decrease, so the last record decides.
+ * Whether a segment that was closed before an instant has records that were accepted at the instant or later, because
+ * clocks were ahead. Within a partition times of acceptance never decrease, so the last record decides.
  */
 async function hasAcceptedSince(pool: Pool, id: string, partition: number, at: Micros): Promise<boolean> {
   const { rows } = await pool.query<{ accepted_at: string }>(

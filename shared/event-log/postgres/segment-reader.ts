@@ -21,7 +21,7 @@ interface RecordRow {
 const LIST_ENDS = 'SELECT partition, next_offset FROM event_log_partitions WHERE topic = $1'
 const LIST_BOUNDS = `
   SELECT segment_id, first_offset FROM event_log_bounds WHERE topic = $1 AND partition = $2 ORDER BY segment_id`
-/** The most records that one statement reads, whatever their size. */
+/** The maximum of records that one statement reads, even if they are small. */
 const RECORDS_MAX = 2_000
 
 /** Reads records from the segment tables. */
@@ -50,8 +50,8 @@ export class SegmentReader {
   }
 
   /**
-   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions late
-   * in the list may have to wait for the next call.
+   * Records from these positions on, in order within each partition; empty when all partitions are at their end. The
+   * last partitions of the list may have to wait for the next call.
    *
    * @param bytesMax as in PollLimits
    */
@@ -59,7 +59,7 @@ export class SegmentReader {
     const ends = await this.listEnds()
     const behind = positions.filter(({ partition, offset }) => offset < (ends.get(partition) ?? 0))
     const records: LogRecord[] = []
-    // Why a share for each: a partition with a long backlog must not keep the others waiting.
+    // Why each partition gets a share: one with a long backlog must not make the others wait.
     const bytesEach = Math.ceil(bytesMax / Math.max(1, behind.length))
     let left = bytesMax
     for (const position of behind) {
@@ -85,13 +85,13 @@ export class SegmentReader {
       return await Promise.all(rows.map(recordFromRow))
     } catch (err) {
       if (!isUndefinedTable(err) || !this.bounds.delete(from.partition)) throw err
-      return this.read(from, bytesMax) // the segment was dropped since: every group has read it, so reading goes on with the next
+      return this.read(from, bytesMax) // the segment was dropped, so every group has read it: read the next segment
     }
   }
 
   private async readSegment(segmentId: number, from: Position, bytesMax: number): Promise<RecordRow[]> {
-    // The running sum lets the first record through whatever its size. The table's name contains a number of Tally's
-    // own, not input. Why not pg's binary results: pg first decodes every value as UTF-8, which breaks bytea.
+    // The running sum never excludes the first record. The table's name contains a number that Tally made, not input.
+    // Why not pg's binary results: pg first decodes every value as UTF-8, which breaks bytea.
     const { rows } = await this.db.query<RecordRow>({
       name: `event-log-read-${segmentId}`,
       text: `
@@ -108,7 +108,7 @@ export class SegmentReader {
 
   private async findSegment({ partition, offset }: Position): Promise<number | undefined> {
     const cached = this.bounds.get(partition)
-    // The last known segment may have been closed since, so an offset in it is only trusted after a new read.
+    // The last cached segment may have been closed since, so an offset in it requires a new read of the bounds.
     const fresh = cached === undefined || !cached.some((bound) => bound.firstOffset > offset)
     const bounds = fresh ? await this.listBounds(partition) : cached
     return (bounds.findLast(({ firstOffset }) => firstOffset <= offset) ?? bounds[0])?.segmentId

@@ -1,16 +1,16 @@
 import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 
-/** How a value is stored: unchanged, or gzipped. */
+/** The encoding of a stored value: unchanged, or gzipped. */
 const PLAIN = 0
 const GZIPPED = 1
 
-/** For smaller values gzip costs more time than the smaller write saves. */
+/** Below this size, gzip costs more time than the smaller write saves. */
 const GZIP_BYTES_MIN = 16 * 1024
 
 /**
- * The output buffer is a quarter of the input, and lines shrink to less, so that the result fits into one chunk. For
- * each further chunk zlib's thread and the main thread wait for each other.
+ * The output buffer has a quarter of the size of the input. Lines shrink to less than that, so the result fits into one
+ * chunk. For each further chunk, zlib's thread and the main thread would wait for each other.
  */
 const GZIPPED_PART = 4
 
@@ -25,8 +25,8 @@ export interface EncodedValue {
 }
 
 /**
- * Gzips large values before they are sent: the database then writes far fewer bytes, twice (WAL and table), and does
- * not compress them itself.
+ * Gzips large values before they are sent. Then the database writes far fewer bytes, both to the WAL and to the table,
+ * and does not compress the values itself.
  */
 export async function encodeValue(value: Buffer): Promise<EncodedValue> {
   const decodedSize = value.length
@@ -38,8 +38,9 @@ export async function encodeValue(value: Buffer): Promise<EncodedValue> {
 
 export async function decodeValue({ encoding, bytes, decodedSize }: EncodedValue): Promise<Buffer> {
   if (encoding === PLAIN) return bytes
-  if (encoding === GZIPPED) return gunzipAsync(bytes, { chunkSize: decodedSize + 1 }) // one byte more, or a second chunk follows
+  // The extra byte avoids a second chunk.
+  if (encoding === GZIPPED) return gunzipAsync(bytes, { chunkSize: decodedSize + 1 })
   throw new RangeError(
-    `the event log holds a record of encoding ${encoding}, which this version does not know`,
+    `a record of the event log has the encoding ${encoding}, which this version does not support`,
   )
 }
