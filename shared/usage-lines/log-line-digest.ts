@@ -3,7 +3,7 @@ import { parseMicros } from '../time/micros-text.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import { NAMESPACE } from './log-line.ts'
 
-/** What distinguishes a report in the event log from any other; see digestOfLogLine. */
+/** The identity of a report in the event log; see digestOfLogLine. */
 export interface LogLineDigest {
   namespaceId: string
   /** The 32 hexadecimal digits of the event's id. */
@@ -14,10 +14,10 @@ export interface LogLineDigest {
   version: bigint
 }
 
-/** The number of bytes of the SHA-256 that are compared. */
+/** How many bytes of the SHA-256 are compared. */
 export const DIGEST_BYTES = 16
 
-/** Where the namespace id begins and ends, which is the same in every line. */
+/** The positions at which the namespace id begins and ends, the same in every line. */
 const NAMESPACE_AT = '{"namespace_id":"'.length
 const NAMESPACE_END = NAMESPACE_AT + 36
 const ID_NAME = ',"event_id":"event_'
@@ -25,11 +25,12 @@ const PAIRS_NAME = ',"property_pairs":['
 const TAIL = /^,"accepted_at":"([^"]{26})","voided":0,"version":"(\d{1,19})"\}$/
 
 /**
- * The identity of a report that usageEventToLine wrote, without parsing it as JSON, which is much slower.
+ * The identity of a report, from a line that usageEventToLine wrote. It does not parse the line as JSON, because that
+ * is much slower.
  *
- * The digest proves nothing by itself. A line is known to have the content of a stored row only when ClickHouse
- * computes the same digest from the row's columns: usage-digests.ts builds the same text. An unusual line gives
- * undefined and must be parsed as JSON.
+ * The digest proves nothing by itself. A line surely has the content of a stored row only if ClickHouse computes the
+ * same digest from the row's columns; usage-digests.ts builds the same text there. For an unusual line the result is
+ * undefined, and the caller must parse the line as JSON.
  *
  * @returns undefined for a correction too
  */
@@ -37,7 +38,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   const pairsAt = line.lastIndexOf(PAIRS_NAME)
   const idAt = line.indexOf(ID_NAME, NAMESPACE_END) + ID_NAME.length
   if (pairsAt < 0 || idAt < ID_NAME.length) return undefined
-  // The first end of an array after which a field begins. If a pair contains such text, the rest does not match TAIL.
+  // The first array end that a field follows. If a pair contains this text, the rest of the line does not match TAIL.
   const pairsEnd = line.indexOf('],"', pairsAt)
   const tail = pairsEnd < 0 ? null : TAIL.exec(line.toString('latin1', pairsEnd + 1))
   const acceptedAt = parseMicros(tail?.[1] ?? '')
@@ -47,7 +48,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   return {
     namespaceId,
     id,
-    // Why as text: hash() returns hex faster than a Buffer.
+    // Why hexadecimal text: hash() makes it faster than a Buffer.
     digest: hash('sha256', line.subarray(0, pairsAt), 'hex').slice(0, 2 * DIGEST_BYTES),
     acceptedAt,
     version: BigInt(tail?.[2] ?? ''),

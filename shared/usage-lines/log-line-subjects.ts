@@ -3,8 +3,8 @@ import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseLogLine, SOURCE } from './log-line.ts'
 
 /**
- * From a line of the log: the account of the event, when the event occurred (in Unix seconds), when it was accepted,
- * and a part of its id.
+ * Part of a log line: the account of the event, the time at which it occurred (in Unix seconds), the time of its
+ * acceptance, and a part of its id.
  */
 export interface LogLineSubject extends Pick<
   UsageEvent,
@@ -38,9 +38,9 @@ const TIME = String.raw`"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})"`
 const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
 
 /**
- * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes. It checks
- * everything that parseLogLine checks, except the values of times. Versions of 20 digits, which could be too large, are
- * left to parseLogLine.
+ * Matches a line exactly as usageEventToLine writes it, if its properties are flat and their text needs no escapes. It
+ * checks everything that parseLogLine checks, except the values of times. It does not match versions of 20 digits,
+ * which could be too large. parseLogLine reads those.
  */
 const PLAIN_LINE = new RegExp(
   String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
@@ -52,11 +52,11 @@ const PLAIN_LINE = new RegExp(
 )
 
 /**
- * Reads only the subjects of lines of the event log; as strict as parseLogLine.
+ * Reads only the subjects of lines of the event log. It is as strict as parseLogLine.
  *
  * Why not parseLogLine alone: this runs for every event, and parsing lines as JSON to check each field is slower.
  *
- * @param text lines, each but the last with a line end; an empty text is one empty line
+ * @param text lines with a line end after each; the last one may lack it. An empty text is one empty line
  * @returns undefined when a line cannot be counted
  */
 export function readLogLineSubjects(text: string): LogLineSubject[] | undefined {
@@ -97,10 +97,10 @@ function readPlainLine(text: string, start: number): LogLineSubject | undefined 
   }
 }
 
-/** Consecutive lines are mostly of one company. */
+/** Kept, because consecutive lines mostly have the same namespace. */
 let lastNamespaceId = ''
 
-/** A substring would keep the whole text in memory. */
+/** A copy of a text. A substring would keep the whole text in memory. */
 const copyOf = (ascii: string): string => Buffer.from(ascii, 'latin1').toString('latin1')
 
 function parseSubject(line: string): LogLineSubject | undefined {

@@ -6,13 +6,13 @@ import type { Micros } from '../time/microsecond-clock.ts'
 
 /**
  * A usage event in the form of the event log: one line of JSON with the column names of ClickHouse's table
- * `usage_events`, so that ClickHouse itself and any consumer of the topic can read it. docs/event-log.md describes it
- * for them.
+ * `usage_events`. So ClickHouse itself and any consumer of the topic can read it. docs/event-log.md describes the form
+ * for consumers.
  */
 export function usageEventToLine(event: UsageEvent): string {
   const correction = event.correctedAt === null ? '' : `,"corrected_at":"${formatMicros(event.correctedAt)}"`
-  // Why assembled by hand: this runs for every event, and all fields except the properties consist of characters that
-  // JSON does not escape (the gateway checks that before, and parseLogLine after).
+  // Why not JSON.stringify: this runs for every event, and all fields except the properties consist of characters that
+  // JSON does not escape. The gateway checks this before, and parseLogLine afterwards.
   return (
     `{"namespace_id":"${event.namespaceId}","account_id":"${event.accountId}","source":"${event.source}"` +
     `,"occurred_at":${event.occurredAt},"event_id":"${event.id}","quantity":"${event.quantity}"` +
@@ -22,7 +22,7 @@ export function usageEventToLine(event: UsageEvent): string {
   )
 }
 
-/** A parsed line, or why it is not a valid usage event. */
+/** A parsed line, or the reason why it is not a valid usage event. */
 export type ParsedLogLine = { event: UsageEvent } | { fault: string }
 
 /** The form of every namespace id. */
@@ -34,8 +34,8 @@ export const SOURCE = /^(?:metric_[0-9a-f]{32}|[a-z]{3})$/
 const VERSION_MAX = (1n << 64n) - 1n
 
 /**
- * Parses a line of the event log. It is strict, because ClickHouse silently clamps times, wraps integers and cuts
- * decimals. Unknown fields are ignored, so that a newer gateway may add some.
+ * Parses a line of the event log. The checks are strict, because ClickHouse silently clamps times, wraps integers and
+ * cuts decimals. Unknown fields are ignored, so that a newer gateway may add fields.
  */
 export function parseLogLine(line: string): ParsedLogLine {
   let row: unknown

@@ -8,23 +8,24 @@ export interface RecountDeps {
   /** The stored counts of every company. */
   counts: { list: () => Promise<UsageCount[]> }
   events: ReturnType<typeof eventCountRepository>
-  /** Asked after rows were counted: a namespace may be retired and deleted during the count. */
+  /** Read after each count, because a namespace may be retired and deleted during the count. */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   signal: AbortSignal
 }
 
 /** A month of a namespace, counted again. */
 export interface Recount extends UsageCount {
-  /** The number of events by the stored count. `missing` counts events of these. */
+  /** The number of events by the stored count. `missing` of these were not found again. */
   counted: number
 }
 
 /**
- * Counts the events of each month again, and compares the result with the stored counts. No event that a stored count
- * includes may be missing, whatever was accepted later, and however often an event was loaded, corrected or voided.
+ * Counts the events of each month again, and compares the result with the stored counts. Every event of a stored count
+ * must be found again. Events that were accepted later do not change this comparison, and an event counts once even if
+ * it was loaded again, corrected or voided.
  *
- * @param before the new counts include the events that were accepted before this time, which should all be loaded
- * @returns month by month, each namespace that has, or had, events in it
+ * @param before the new counts include the events that were accepted before this time. All of them should be loaded
+ * @returns for each month, the namespaces that have, or had, events in that month
  */
 export async function* recountUsage(
   { counts, events, retired, signal }: RecountDeps,
@@ -46,7 +47,7 @@ export async function* recountUsage(
         return {
           namespaceId,
           month,
-          // `before` is the earlier time when a clock was set back.
+          // If a clock was set back, `before` may be earlier than the time of the stored count.
           events: before < countedBefore ? again : now,
           countedBefore: Math.max(before, countedBefore),
           counted,
@@ -58,7 +59,7 @@ export async function* recountUsage(
 
 /**
  * Counts the events of a month by namespace. Namespaces are counted together, so nearly all stored counts have the
- * same time; for each other time the month is read once more.
+ * same time. For each other time, the month is read once more.
  */
 async function countMonth(
   events: RecountDeps['events'],

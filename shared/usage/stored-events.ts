@@ -4,17 +4,17 @@ import { type Properties, propertyPairs } from '../domain/properties.ts'
 import type { UsageEvent } from '../domain/usage-event.ts'
 import type { UntilLoaded } from '../event-log/until-loaded.ts'
 
-/** Finds events in ClickHouse; ids that nobody reported are absent. */
+/** Finds events in ClickHouse. The result lacks ids that nobody reported. */
 export type FindStoredEvents = (
   namespaceId: string,
   ids: readonly string[],
 ) => Promise<Map<string, UsageEvent>>
 
 /**
- * Finds events as they count in ClickHouse. A recently accepted event may not be stored yet: an event counts as missing
- * only after everything that was in the log at the time of the call is loaded.
+ * Finds events in their latest stored version in ClickHouse. A recently accepted event may not be stored yet. So if
+ * ClickHouse lacks an event, it waits until all records are loaded that are in the event log now, and reads again.
  *
- * @throws DomainError overloaded when this takes too long
+ * @throws DomainError overloaded when the wait takes too long
  */
 export function findStoredEventsIn(
   events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>,
