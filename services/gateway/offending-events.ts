@@ -4,7 +4,7 @@ import { type OpenApiDocument, operationById } from '../../shared/http/openapi-d
 import { faultList } from './faults.ts'
 import type { CompileSchema } from './report-schemas.ts'
 
-/** The maximum of items in a batch, as in openapi.yaml. */
+/** The maximum number of items in a batch, as in openapi.yaml. */
 const ITEMS_MAX = 1_000
 
 /** A list of items in a request of openapi.yaml. */

@@ -22,7 +22,7 @@ export interface BalancesLoop extends RefillLoop {
   request: (balance: RefillRequest) => void
 }
 
-/** The maximum of requests that may wait. If there are more, all configurations are checked. */
+/** The maximum number of requests that may wait. If there are more, all configurations are checked. */
 const REQUESTED_MAX = 20_000
 
 /**

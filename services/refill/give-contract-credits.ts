@@ -28,9 +28,9 @@ export type GiveContractCredits = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** The maximum of lines per transaction. Nobody can change their contracts while it runs. */
+/** The maximum number of lines per transaction. Nobody can change their contracts while it runs. */
 const LINES_AT_ONCE = 200
-/** The maximum of grants per transaction. Other transactions that make grants in the namespace wait for it. */
+/** The maximum number of grants per transaction. Other transactions that make grants in the namespace wait for it. */
 const GRANTS_AT_ONCE = 500
 
 /**

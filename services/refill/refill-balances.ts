@@ -33,7 +33,7 @@ export type RefillOutcome =
   | { kind: 'not_now' }
   /** The shortest time between two refills has not passed yet. */
   | { kind: 'too_soon'; waitMs: number }
-  /** The maximum of refills within a day is reached. */
+  /** The maximum number of refills within a day is reached. */
   | { kind: 'day_full' }
   /** The missing amount has more digits than a grant can have. */
   | { kind: 'too_large' }
@@ -194,7 +194,7 @@ function tell(
     case 'day_full':
       log.warn(
         where,
-        'a balance is below its minimum and not refilled, because it had the maximum of refills in the last 24 hours',
+        'a balance is below its minimum and not refilled, because it had the maximum number of refills in the last 24 hours',
       )
       return
     case 'too_large':

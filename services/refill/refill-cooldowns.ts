@@ -3,7 +3,7 @@ import type { RefillRequest } from '../../shared/postgres/refill-requests.ts'
 /** The key of a balance that is cooling down, as text, because a Map compares texts by their content. */
 type Name = string
 
-/** The maximum of cooldowns in memory. A balance without one is found again when all configurations are checked. */
+/** The maximum number of cooldowns in memory. A sweep finds a balance without a cooldown again. */
 const COOLDOWNS_MAX = 100_000
 
 export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Name =>

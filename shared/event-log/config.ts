@@ -4,8 +4,8 @@ import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 
 /**
- * The maximum of reports that may wait, and of their bytes. Further reports are answered with 503. Waiting reports are
- * in memory while the log does not answer.
+ * The maximum number of reports that may wait, and of their bytes. Further reports are answered with 503. Waiting
+ * reports are in memory while the log does not answer.
  */
 const APPENDS_WAITING_MAX = 5_000
 const APPENDS_WAITING_BYTES_MAX = 128_000_000

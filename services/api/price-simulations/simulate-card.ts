@@ -34,7 +34,7 @@ export interface SimulationDeps {
   semaphore: FairSemaphore
 }
 
-/** The maximum of simulations that run at the same time. Each has up to ROWS_MAX rows in memory (rate-accounts.ts). */
+/** The maximum number of simulations at the same time. Each has up to ROWS_MAX rows in memory (rate-accounts.ts). */
 const AT_ONCE = 2
 const WAITING_MAX = 100
 /** How many simulations of one company may wait. */
@@ -85,9 +85,9 @@ export type SimulateCard = (
 export const NO_CONTRACT_LINE = ''
 
 const RANGE_DAYS_MAX = 366
-/** The maximum of accounts times periods. More would take longer than a request may take, even with few rates. */
+/** The maximum product of accounts and periods. A request has no time for more, even with few rates. */
 const ACCOUNT_PERIODS_MAX = 500_000
-/** The maximum of lines. Each account has a line in each period for each price that the rates name. */
+/** The maximum number of lines. Each account has a line in each period for each price that the rates name. */
 const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 

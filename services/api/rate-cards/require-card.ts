@@ -6,12 +6,12 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { RequestedRates } from './requested-rates.ts'
 
-/** The maximum of rates in force at one second, and of the prices that they name. */
+/** The maximum number of rates in force at one second, and of the prices that they name. */
 const IN_FORCE_MAX: CardSize = { rates: 200, prices: 2_000 }
-/** The maximum of rates that have not ended: the rates in force, and as many again to replace them. */
+/** The maximum number of rates that have not ended: the rates in force, and as many again to replace them. */
 const NOT_ENDED_MAX: CardSize = { rates: 400, prices: 4_000 }
 
-/** The maximum of property values by which a card may split usage, because a read of usage names all of them. */
+/** The maximum number of property values that split usage on a card, because a read of usage names all of them. */
 const VALUES_MAX = 4_000
 
 interface CardSize {

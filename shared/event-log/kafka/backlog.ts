@@ -3,8 +3,8 @@ import type { PartitionLag } from '../event-log.ts'
 import type { PartitionReader } from './partition-reader.ts'
 
 /**
- * The maximum of bytes of a partition that are read to find its lowest time of acceptance. For later records, the time
- * of appending gives a bound.
+ * The maximum number of bytes of a partition that are read to find its lowest time of acceptance. For later records,
+ * the time of appending gives a bound.
  */
 const BYTES_MAX = 16_000_000
 

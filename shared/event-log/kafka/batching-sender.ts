@@ -18,9 +18,9 @@ export interface BatchingSenderOptions {
   deadlineMs: number
   /** The longest time of one request to a broker. */
   requestTimeoutMs: number
-  /** The maximum of callers that may wait. Further appends are refused at once. */
+  /** The maximum number of callers that may wait. Further appends are refused at once. */
   waitingMax: number
-  /** The maximum of bytes that may wait. */
+  /** The maximum number of bytes that may wait. */
   waitingBytesMax: number
 }
 

@@ -31,9 +31,9 @@ export interface KafkaEventLogOptions {
   alone: boolean
   /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
-  /** The maximum of appends that may wait for Kafka. */
+  /** The maximum number of appends that may wait for Kafka. */
   appendsWaitingMax: number
-  /** The maximum of bytes that the waiting appends may have. */
+  /** The maximum number of bytes that the waiting appends may have. */
   appendsWaitingBytesMax: number
   /** How long a broker may take to answer. */
   requestTimeoutMs: number

@@ -15,7 +15,8 @@ export interface Fetched {
 }
 
 /**
- * The maximum of bytes of one partition in one answer. If the first batch is larger, Kafka returns that batch anyway.
+ * The maximum number of bytes of one partition in one answer. If the first batch is larger, Kafka returns that batch
+ * anyway.
  */
 const PARTITION_BYTES_MAX = 2_000_000
 const ANSWER_BYTES_MAX = 8_000_000

@@ -4,7 +4,7 @@ import type { LogRecord, NewRecord } from '../event-log.ts'
 /** The header with the events' time of acceptance: microseconds since 1970, as decimal text. */
 const ACCEPTED_AT = 'accepted-at'
 
-/** The maximum of bytes that a record takes in addition to its value. */
+/** The maximum number of bytes that a record takes in addition to its value. */
 export const MESSAGE_OVERHEAD_BYTES = 100
 
 /** A record with the time at which Kafka received it, in milliseconds since 1970. */

@@ -12,9 +12,9 @@ export interface GroupAppenderOptions {
   log: Logger
   /** The longest time until a caller gets an answer. */
   deadlineMs: number
-  /** The maximum of callers that may wait. Further appends are refused at once. */
+  /** The maximum number of callers that may wait. Further appends are refused at once. */
   waitingMax: number
-  /** The maximum of bytes that may wait. */
+  /** The maximum number of bytes that may wait. */
   waitingBytesMax: number
   /** Called after records became durable. */
   onAppended: () => void
@@ -32,12 +32,12 @@ interface Waiting {
   settle: (err?: unknown) => void
 }
 
-/** The maximum of bytes that one statement appends. */
+/** The maximum number of bytes that one statement appends. */
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_CALLERS_MAX = 2_000
 /**
- * The maximum of groups under way at the same time. Why two: while one group waits for the disk, the next is sent to
- * the database. More groups would only wait for each other's partitions.
+ * The maximum number of groups under way at the same time. Why two: while one group waits for the disk, the next is
+ * sent to the database. More groups would only wait for each other's partitions.
  */
 const GROUPS_AT_ONCE = 2
 

@@ -17,9 +17,9 @@ export interface PostgresEventLogOptions {
   log: Logger
   /** An append that is not durable after this time fails. */
   appendDeadlineMs: number
-  /** The maximum of appends that may wait for the database. */
+  /** The maximum number of appends that may wait for the database. */
   appendsWaitingMax: number
-  /** The maximum of bytes that the waiting appends may have. */
+  /** The maximum number of bytes that the waiting appends may have. */
   appendsWaitingBytesMax: number
   /** How long a consumer keeps its partitions without a renewal. */
   leaseMs: number

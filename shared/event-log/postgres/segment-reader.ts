@@ -21,7 +21,7 @@ interface RecordRow {
 const LIST_ENDS = 'SELECT partition, next_offset FROM event_log_partitions WHERE topic = $1'
 const LIST_BOUNDS = `
   SELECT segment_id, first_offset FROM event_log_bounds WHERE topic = $1 AND partition = $2 ORDER BY segment_id`
-/** The maximum of records that one statement reads, even if they are small. */
+/** The maximum number of records that one statement reads, even if they are small. */
 const RECORDS_MAX = 2_000
 
 /** Reads records from the segment tables. */
