@@ -2,10 +2,10 @@ const FIRST_MS = 200
 const LONGEST_MS = 10_000
 
 /**
- * How long to wait before a request is sent again. The wait doubles each time, up to ten seconds. A part of it is
- * random, so that clients that were refused together do not come back together.
+ * Computes how long to wait before a request is sent again. The wait doubles each time, up to ten seconds. A part of it
+ * is random, so that clients that were refused together do not try again together.
  *
- * @param attempt how often it failed before, from 0
+ * @param attempt how often the request failed before, from 0
  * @param random from 0 up to 1
  * @returns milliseconds
  */
@@ -15,10 +15,10 @@ export function backOffMs(attempt: number, random: number): number {
 }
 
 /**
- * Reads a Retry-After header, which holds seconds or a date.
+ * Reads a Retry-After header, which contains seconds or a date.
  *
  * @param now milliseconds since 1970
- * @returns milliseconds; 0 when there is none or it is not valid
+ * @returns milliseconds; 0 when there is no header or it is not valid
  */
 export function parseRetryAfter(header: string | undefined, now: number): number {
   if (header === undefined) return 0

@@ -26,7 +26,7 @@ export interface ConnectionValues {
 export interface ConnectionSettings {
   baseUrl: URL
   apiKey: string
-  /** Where the key is from, for messages: a file or a variable. */
+  /** The source of the key, for messages: a file or a variable. */
   keySource: string
   retryForMs: number
 }
@@ -70,7 +70,7 @@ export async function readConnection(
   return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, retryForMs }
 }
 
-/** The address at which the Tally of this data folder serves, or last served. */
+/** Reads the address at which the Tally of this data folder serves, or served last. */
 const readAddress = (dataDir: string): Promise<string> =>
   readFile(path.join(dataDir, API_ADDRESS_FILE), 'utf8').then(
     (text) => text.trim(),
@@ -95,11 +95,11 @@ async function readKey(file: string): Promise<string> {
   return text.trim()
 }
 
-/** A URL without a slash at its end, and without its password. */
+/** Formats a URL without a slash at its end, and without its password. */
 export const showUrl = ({ protocol, host, pathname }: URL): string =>
   `${protocol}//${host}${pathname.replace(/\/$/, '')}`
 
-/** Makes the connection to Tally; nothing is sent yet. */
+/** Makes the connection to Tally. Nothing is sent yet. */
 export function connect(
   { baseUrl, apiKey, keySource, retryForMs }: ConnectionSettings,
   connectionsMax: number,

@@ -5,10 +5,10 @@ import { printableLines } from '../../shared/text/printable.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 
 /**
- * Runs a program and returns its exit code. If the program throws, the reason is printed. Everything that it prints is
- * made safe for a terminal.
+ * Runs a program and returns its exit code. If the program throws, the reason is printed. All printed text is made safe
+ * for a terminal.
  *
- * @param npmForm how it is called through npm
+ * @param npmForm the form in which npm calls the program
  */
 export async function exitCodeOf(program: Program, given: ProgramContext, npmForm: string): Promise<number> {
   const context: ProgramContext = {
@@ -27,7 +27,7 @@ export async function exitCodeOf(program: Program, given: ProgramContext, npmFor
   }
 }
 
-/** Explains an error: in one line when the user can correct it, else as a bug. */
+/** Prints an error: in one line when the user can correct it, otherwise as a bug. */
 function explain(err: unknown, { args, err: print }: ProgramContext, npmForm: string): number {
   if (isUsageError(err)) {
     print(`${err.message}${npmHint(args, npmForm)}\nSee --help.`)

@@ -8,7 +8,7 @@ interface Bounds {
 
 /**
  * Reads the value of a numeric option.
- * @throws UsageError when it is no number within the bounds
+ * @throws UsageError when the value is not a number within the bounds
  */
 export function numberOption(name: string, text: string | undefined, bounds: Bounds): number {
   if (text === undefined) return bounds.default
@@ -21,7 +21,7 @@ export function numberOption(name: string, text: string | undefined, bounds: Bou
 
 /**
  * Reads the value of an option that is a whole number.
- * @throws UsageError when it is none within the bounds
+ * @throws UsageError when the value is not a whole number within the bounds
  */
 export function integerOption(name: string, text: string | undefined, bounds: Bounds): number {
   const value = numberOption(name, text, bounds)

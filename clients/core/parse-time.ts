@@ -2,8 +2,8 @@ import { LAST_SECOND } from '../../shared/domain/time-range.ts'
 import type { Fault } from '../reporter/import/parse-quantity.ts'
 
 /**
- * How times are written. `auto` takes text and Unix times. Unix seconds, milliseconds, microseconds and nanoseconds
- * have different numbers of digits for every time that Tally takes, so nothing is guessed.
+ * The formats of times. `auto` takes text and Unix times. It does not guess the unit of a Unix time, because each unit
+ * has another number of digits. That is true for every time that Tally accepts.
  */
 export const TIME_FORMATS = ['auto', 'text', 'unix-s', 'unix-ms', 'unix-us', 'unix-ns'] as const
 export type TimeFormat = (typeof TIME_FORMATS)[number]
@@ -19,7 +19,7 @@ const UNIX_PLACES: Partial<Record<TimeFormat, number>> = {
 export type ParseTime = (text: string) => number | Fault
 
 /**
- * Makes a parser of times. Events have whole seconds: a fraction is checked, and cut off.
+ * Makes a parser of times. Events have whole seconds, so a fraction is checked and then cut off.
  *
  * @param utcOffsetS seconds that local time is ahead of UTC, for text without a zone
  * @returns a function that returns Unix seconds, or why the text is not a time
@@ -43,7 +43,9 @@ function parse(text: string, format: TimeFormat, utcOffsetS: number): number | u
   return digits === undefined ? parseText(text, utcOffsetS) : parseUnix(text, placesOf(digits.length))
 }
 
-/** 9 and 10 digits are seconds, 12 and 13 milliseconds, and so on: from 1973 to 2286. */
+/**
+ * Finds the unit by the number of digits: 9 and 10 are seconds, 12 and 13 milliseconds, and so on, from 1973 to 2286.
+ */
 function placesOf(digits: number): number | undefined {
   const places = Math.floor((digits - 9) / 3) * 3
   return places >= 0 && places <= 9 && (digits - 9) % 3 < 2 ? places : undefined
@@ -58,7 +60,9 @@ function parseUnix(text: string, places: number | undefined): number | undefined
 const TEXT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?))?)?$/i
 
-/** Parses ISO 8601 in its extended form, also with a space for the T. A date alone is its first second. */
+/**
+ * Parses ISO 8601 in its extended form, also with a space instead of the T. A date without a time is its first second.
+ */
 function parseText(text: string, utcOffsetS: number): number | undefined {
   const match = TEXT.exec(text)
   if (match === null) return undefined

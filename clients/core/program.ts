@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** What a program uses of its environment, so that a test can replace it. */
+/** The parts of its environment that a program uses. A test can replace them. */
 export interface ProgramContext {
   /** The words after the program's name. */
   args: readonly string[]

@@ -14,11 +14,11 @@ export interface Retry {
 
 export interface ReportingClientOptions {
   sender: HttpSender
-  /** For messages: the URL, and where the key is from. */
+  /** For messages: the URL, and the source of the key. */
   place: { url: string; keySource: string }
-  /** How long one request is tried again before the program gives up, once a Tally was reached. */
+  /** How long a request is tried again before the program gives up. It applies once a Tally was reached. */
   retryForMs: number
-  /** Once aborted, nothing is tried again; requests on their way may still be answered. */
+  /** Once aborted, nothing is tried again. Requests that were already sent may still be answered. */
   signal: AbortSignal
   onRetry: (retry: Retry) => void
 }
@@ -26,12 +26,12 @@ export interface ReportingClientOptions {
 /**
  * Sends a request until Tally answers it: with a 2xx, or with a 4xx about the request (400, 404, 409, 413, 422).
  *
- * @throws StartupError when the key is refused, when no Tally is there, or after retryForMs
+ * @throws StartupError when the key is refused, when no Tally can be reached, or after retryForMs
  * @throws Interrupted when the program was stopped before an answer was received
  */
 export type Ask = (request: HttpRequest) => Promise<HttpAnswer>
 
-/** The program was stopped; the request may have been carried out. */
+/** The program was stopped. The request may have been carried out. */
 class Interrupted extends Error {
   constructor() {
     super('interrupted')
@@ -40,8 +40,9 @@ class Interrupted extends Error {
 }
 
 /**
- * Sends the same bytes again after 408, 429, any 5xx and cut connections. This is safe for all requests: events have
- * idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
+ * Makes a client that sends the same bytes again after 408, 429, any 5xx and cut connections. This is safe, because all
+ * requests can be identified. Events have idempotency keys, accounts have external ids, and new metrics have an
+ * Idempotency-Key header.
  */
 export function reportingClient(options: ReportingClientOptions): Ask {
   const { place, retryForMs, signal, onRetry } = options
@@ -67,7 +68,7 @@ export function reportingClient(options: ReportingClientOptions): Ask {
   }
 }
 
-/** How long to wait for a Tally that was never reached: somebody may be starting it. */
+/** How long to wait for a Tally that was never reached, because it may be starting. */
 const FIRST_CONTACT_MS = 3_000
 
 interface Failure {
@@ -115,7 +116,7 @@ function firstLine(text: string): string {
   return line.length > TEXT_SHOWN_MAX ? `${line.slice(0, TEXT_SHOWN_MAX)}…` : line
 }
 
-/** Node names the tried addresses only in the parts of an AggregateError. */
+/** Returns the message of a failure. Only the parts of an AggregateError name the addresses that node tried. */
 function describeFailure(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
   return err instanceof Error ? err.message : String(err)

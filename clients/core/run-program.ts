@@ -11,7 +11,7 @@ const STOP_MS = 15_000
 /**
  * Runs a program and ends the process with its exit code.
  *
- * @param npmForm how it is called through npm
+ * @param npmForm the form in which npm calls the program
  */
 export function runProgram(program: Program, npmForm: string, proc: NodeJS.Process): void {
   endOnLostOutput(proc)
@@ -29,6 +29,6 @@ export function runProgram(program: Program, npmForm: string, proc: NodeJS.Proce
     signal: controller.signal,
   }
   void exitCodeOf(program, context, npmForm)
-    .then((code) => nextTurn(code)) // one turn later it is known whether everything was printed
+    .then((code) => nextTurn(code)) // a failed print is noticed only one turn later
     .then((code) => proc.exit(code))
 }

@@ -22,7 +22,7 @@ export function requireSourceText(text: string): void {
  * Finds the metric or currency that a user names: a metric's name or id, or `currency:usd`.
  *
  * @param create whether to make a missing metric
- * @throws StartupError when there is no such metric, or several of that name
+ * @throws StartupError when there is no such metric, or several metrics have that name
  */
 export async function resolveSource(
   resources: TallyResources,

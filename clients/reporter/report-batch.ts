@@ -7,7 +7,7 @@ import type { Ask } from '../core/reporting-client.ts'
 interface RefusedEvent {
   /** Its index in the given list. */
   index: number
-  /** Tally's reason; it begins with the field. */
+  /** Tally's reason. It begins with the field. */
   reason: string
 }
 
@@ -22,11 +22,11 @@ interface Placed {
 }
 
 /**
- * Reports events until Tally has taken all of them, except those that it refuses by their index. A batch is all or
- * nothing, so after a refusal the rest is sent again without the refused events.
+ * Reports events until Tally has taken all of them, except those that it refuses by their index. Tally takes a whole
+ * batch or nothing of it. So after a refusal the other events are sent again, without the refused ones.
  *
  * @param events JSON texts, at most 1,000
- * @throws StartupError, Interrupted as the client does
+ * @throws StartupError or Interrupted, in the same cases as Ask
  */
 export async function reportBatch(ask: Ask, events: readonly string[]): Promise<BatchResult> {
   const result: BatchResult = { accepted: 0, refused: [] }
@@ -72,7 +72,9 @@ async function report(ask: Ask, events: readonly Placed[], result: BatchResult):
   await report(ask, events.slice(middle), result)
 }
 
-/** Why so strict: with a 200 from something between us and Tally, such as a login page, a batch would be lost. */
+/**
+ * Checks strictly, because a batch would be lost if something between us and Tally, such as a login page, answered 200.
+ */
 function requireAccepted({ status, text }: HttpAnswer, count: number): void {
   let accepted: unknown
   try {
@@ -86,7 +88,7 @@ function requireAccepted({ status, text }: HttpAnswer, count: number): void {
     )
 }
 
-/** Reads `events[3].quantity: …`, one a line, into reasons by index. */
+/** Reads lines such as `events[3].quantity: …` into reasons by index. */
 function faultsByIndex(text: string): Map<number, string> {
   const faults = new Map<number, string>()
   for (const line of text.split('\n')) {

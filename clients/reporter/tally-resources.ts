@@ -15,16 +15,16 @@ export type TallyResources = ReturnType<typeof tallyResources>
 
 /**
  * The operations on accounts and metrics that reporting needs.
- * @throws what Ask throws, on every call
+ * @throws the errors of Ask, on every call
  */
 export const tallyResources = (ask: Ask) => ({
-  /** Undefined when there is none. */
+  /** Finds the account with this id; undefined when there is none. */
   findAccount: (id: string) => find<Account>(ask, `/v2/accounts/${encodeURIComponent(id)}`),
 
   findAccountByExternalId: (externalId: string) =>
     find<Account>(ask, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`),
 
-  /** Up to `max` accounts of this name; reads the whole list of accounts. */
+  /** Lists up to `max` accounts of this name. It may have to read the whole list of accounts. */
   async listAccountsNamed(name: string, max: number): Promise<Account[]> {
     const named: Account[] = []
     for await (const account of list<Account>(ask, '/v2/accounts')) {
@@ -35,8 +35,8 @@ export const tallyResources = (ask: Ask) => ({
   },
 
   /**
-   * The account with the external id; it is made when there is none. If somebody else makes it at the same time, the
-   * other's account is used.
+   * Finds the account with the external id, or makes it when there is none. If another client makes it at the same
+   * time, the account of that client is used.
    */
   async ensureAccount(externalId: string, name = externalId): Promise<Account> {
     const before = await this.findAccountByExternalId(externalId)
@@ -51,13 +51,13 @@ export const tallyResources = (ask: Ask) => ({
 
   findMetric: async (id: string) => (await allMetrics(ask)).find((metric) => metric.id === id),
 
-  /** Metrics of this name that are not archived: names need not be unique. */
+  /** Lists the metrics of this name that are not archived. There may be several, because names need not be unique. */
   listMetricsNamed: async (name: string) =>
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
   /**
-   * Makes a metric once, even when several callers ask for it at the same time. Metrics may share a name, so the
-   * request has an idempotency key made of the name.
+   * Makes a metric once, even when several callers ask for it at the same time. Metrics may share a name. Therefore the
+   * request has an idempotency key that is made from the name.
    */
   async createMetric(name: string): Promise<Metric> {
     const request: HttpRequest = {
@@ -77,13 +77,13 @@ export const tallyResources = (ask: Ask) => ({
     return made
   },
 
-  /** @returns the total of all usage ever of a metric, as decimal text */
+  /** @returns the total of all usage of a metric, as decimal text */
   async usageTotal(accountId: string, metricId: string): Promise<string> {
     const path = `/v2/accounts/${accountId}/balance?metric_id=${metricId}`
     return (await get<SchemaOf<'Balance'>>(ask, path)).usage_total
   },
 
-  /** The usage of an account by metric and currency in a half-open range of Unix seconds. */
+  /** Reads the usage of an account by metric and currency, in a half-open range of Unix seconds. */
   async accountUsage(
     accountId: string,
     range: { startAt: number; endAt: number },
@@ -101,7 +101,7 @@ async function allMetrics(ask: Ask): Promise<Metric[]> {
   return metrics
 }
 
-/** All items of a list, page by page. */
+/** Yields all items of a list, page by page. */
 async function* list<T extends { id: string }>(ask: Ask, path: string): AsyncGenerator<T> {
   let after = ''
   for (;;) {

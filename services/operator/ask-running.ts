@@ -33,8 +33,8 @@ async function send(dataFolder: string, target: string, body: object): Promise<I
   try {
     const socket = await shortPathOf(path.join(dataFolder, COMMAND_SOCKET))
     const headers = { 'Content-Type': 'application/json' }
-    // Why not fetch: it cannot use sockets, and gives up when an answer, or a pause in it, takes more than five
-    // minutes. An audit may be silent longer.
+    // Why not fetch: it cannot connect to Unix sockets. It also gives up when the headers, or a pause in the body, take
+    // more than five minutes. An audit may be silent for longer.
     return await new Promise<IncomingMessage>((resolve, reject) => {
       request({ socketPath: socket.path, path: target, method: 'POST', headers, agent: false })
         .on('response', resolve)
@@ -50,14 +50,14 @@ async function send(dataFolder: string, target: string, body: object): Promise<I
 function whyNotAsked(err: unknown, dataFolder: string): string {
   const code = err instanceof Error && 'code' in err ? String(err.code) : ''
   if (code === 'EACCES' || code === 'EPERM')
-    return `this user may not give commands to the Tally in ${dataFolder}: do it as the user it runs as`
+    return `this user may not give commands to the Tally in ${dataFolder}: run the command as the user that Tally runs as`
   if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code))
     return `no Tally runs in ${dataFolder}: start Tally with npm start, or set DATA_DIR to its data folder`
-  return `the Tally in ${dataFolder} cannot be asked: ${String(err)}`
+  return `the Tally in ${dataFolder} cannot be reached: ${String(err)}`
 }
 
 /**
- * The lines of an answer as they arrive.
+ * Yields the lines of an answer as they arrive.
  * @throws StartupError when the connection breaks
  */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandOutput> {

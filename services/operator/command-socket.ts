@@ -3,13 +3,16 @@ import { access, open } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 
-/** The path in the data folder where a running Tally takes commands. Only Tally's user may enter `operator`. */
+/**
+ * The path of the socket in the data folder, on which a running Tally takes commands. Only Tally's user may enter
+ * `operator`.
+ */
 export const COMMAND_SOCKET = path.join('operator', 'socket')
 
 /** The most bytes of a path in the address of a socket (`sun_path`, without the NUL at its end). */
 const PATH_BYTES_MAX = 107
 
-/** A path to a socket that is short enough, until it is released. */
+/** A path to a socket that is short enough. It is valid until it is released. */
 export interface SocketPath {
   path: string
   release(): Promise<void>
@@ -18,13 +21,14 @@ export interface SocketPath {
 interface Surroundings {
   /** The working directory. */
   cwd?: string
-  /** The folder in which the system shows this process's open files, by number. */
+  /** The folder in which the system shows this process's open files, by their number. */
   openFiles?: string
 }
 
 /**
- * Finds a path to a socket that is short enough to listen on and to connect to: its own path, one relative to the
- * working directory, or one through the socket's folder, which is kept open for that.
+ * Finds a path to a socket that is short enough to listen on and to connect to. It tries the socket's own path, then
+ * the path relative to the working directory. Otherwise it opens the socket's folder, and returns a path through this
+ * open file. Release closes the folder.
  *
  * @param socket an absolute path; its folder exists
  * @throws StartupError when there is no such path
@@ -44,7 +48,7 @@ export async function shortPathOf(
   if (isShown) return { path: path.join(through, path.basename(socket)), release: () => folder.close() }
   await folder.close()
   throw new StartupError(
-    `the path ${socket} is longer than the ${PATH_BYTES_MAX} bytes that a socket may have: set DATA_DIR to a folder with a shorter one`,
+    `the path ${socket} is longer than the ${PATH_BYTES_MAX} bytes that a socket may have: set DATA_DIR to a folder with a shorter path`,
   )
 }
 

@@ -21,19 +21,24 @@ export interface Installation {
   redis: RedisConfig
   /** The folder with the data of embedded engines; undefined when there are none. */
   dataFolder: string | undefined
-  /** URLs of servers, by the setting that has them; undefined where an engine is embedded. */
+  /** The URLs of servers, by the name of their setting; undefined where an engine is embedded. */
   urls: Readonly<Record<string, string | undefined>>
-  /** The addresses it listens on, by the setting that has them; undefined when other processes listen. */
+  /**
+   * The addresses that this process listens on, by the name of their setting; undefined when other processes listen.
+   */
   hosts: Readonly<Record<string, string>> | undefined
 }
 
-/** What commands need. */
+/** The dependencies of commands. */
 export interface CommandDeps {
   pool: Pool
-  /** Opened only by commands that need it, because a key must be revocable while ClickHouse or Kafka is away. */
+  /**
+   * Called only by commands that need these engines. So a key can be revoked while ClickHouse or Kafka is unavailable.
+   */
   openUsage: () => Promise<UsageEngines>
   /**
-   * Opens only ClickHouse; openUsage opens all engines of usage. The doctor needs to know which engine is away.
+   * Opens only ClickHouse, whereas openUsage opens all engines of usage. The doctor calls it to find out which engine
+   * is unavailable.
    *
    * @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S
    */
@@ -44,11 +49,11 @@ export interface CommandDeps {
   purges: Pick<Purges, 'purge'>
 }
 
-/** How a command writes its lines, and when it must stop. */
+/** Says how a command writes its lines, and when it must stop. */
 export interface CommandContext {
   /** Writes a line of the result. */
   print: (line: string) => void
-  /** Writes a line about its progress. */
+  /** Writes a line about the command's progress. */
   showProgress: (line: string) => void
   log: Logger
   /** Aborted when nobody waits for the result any more, or the process is about to end. */
@@ -56,13 +61,14 @@ export interface CommandContext {
 }
 
 /**
- * A maintenance command. It runs in the process that has the engines open, which may be another than the one called.
+ * A maintenance command. It runs in the process that has the engines open. That may be another process than the one
+ * that the operator started.
  */
 export interface Command {
   name: string
-  /** What it does, in one line. */
+  /** The purpose of the command, in one line. */
   about: string
-  /** The forms in which it is called, one a line. */
+  /** The valid forms of the call, one per line. */
   usage: readonly string[]
   /** Further lines of its help. */
   notes?: readonly string[]

@@ -10,11 +10,11 @@ import { runCommand } from './run-command.ts'
 export interface CommandsOptions {
   deps: CommandDeps
   log: Logger
-  /** Aborted when the process is about to end; commands end with it. */
+  /** Aborted when the process is about to end. This ends commands, too. */
   stopping: AbortSignal
 }
 
-/** One line of the answer to a command: a printed line, its progress, or finally the exit code. */
+/** One line of the answer to a command: a line to print, a line about progress, or finally the exit code. */
 export type CommandOutput = { out: string } | { progress: string } | { exit: number }
 
 const BODY_BYTES_MAX = 64 * 1_024
@@ -31,7 +31,7 @@ export function commandsApp({ deps, log, stopping }: CommandsOptions): Express {
       const { args } = (req.body ?? {}) as { args?: unknown }
       if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
         throw new HttpError(400, 'args: must be a list of text')
-      // The headers are sent at once: otherwise a slow command looks like a Tally that does not answer.
+      // The headers are sent at once. Otherwise Tally seems not to answer while a slow command runs.
       res.type('application/x-ndjson').flushHeaders()
       const exit = await runCommand(req.params.name, args, deps, log, {
         print: (line) => {

@@ -6,7 +6,10 @@ import { LOG_LEVELS } from '../../shared/logging/logger.ts'
 import { readPostgresConfig } from '../../shared/postgres/core/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
-/** Settings of maintenance commands: the databases, or else the folder of the running Tally. */
+/**
+ * Settings of maintenance commands: the database servers, or the data folder of the running Tally if there are no
+ * servers.
+ */
 export function readOperatorConfig(read: EnvReader) {
   const { server, statementTimeoutMs } = readPostgresConfig(read)
   const clickhouse = readClickHouseConfig(read)

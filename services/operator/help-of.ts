@@ -8,14 +8,14 @@ export const helpOf = ({ name, about, usage, notes = [] }: Command): string[] =>
   ...usage.map((form, index) => `${index === 0 ? 'usage:' : '      '} npm run ${form}`),
   '',
   ...notes,
-  'Exit codes: 0 done and well, 1 not done or not well, 2 the arguments are not valid.',
+  'Exit codes: 0 success, 1 the command failed or found a fault, 2 the arguments are not valid.',
 ]
 
 /** Whether help was asked for. */
 export const wantsHelp = (args: readonly string[]): boolean =>
   args.some((arg) => arg === '--help' || arg === '-h')
 
-/** The hint after an error in the arguments: if the command has options, npm may have taken them for its own. */
+/** Makes the hint after an error in the arguments. npm may have taken options of the command for its own options. */
 export function adviceOn({ name, usage }: Command, args: readonly string[]): string {
   const [action = ''] = args
   const form = usage.find(

@@ -12,8 +12,8 @@ import { runOnServers } from './run-on-servers.ts'
 const STOP_MS = 5_000
 
 /**
- * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers, it runs in this process,
- * else in the running Tally.
+ * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers, the command runs in this
+ * process. Otherwise it runs in the running Tally.
  */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)
@@ -37,7 +37,10 @@ async function main(): Promise<void> {
       : await runOnServers(servers, name, args, log, { ...context, signal: interruptSignal(log) })
 }
 
-/** Aborted by Ctrl-C. The running Tally needs no signal: it sees that the connection is closed. */
+/**
+ * Makes a signal that Ctrl-C aborts. The running Tally needs no such signal, because it sees that the connection is
+ * closed.
+ */
 function interruptSignal(log: Logger): AbortSignal {
   const stop = new AbortController()
   void stopSignal(log, STOP_MS).then(() => {

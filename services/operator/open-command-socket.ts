@@ -6,7 +6,7 @@ import { listenOnSocket } from '../../shared/http/http-server.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
 
-/** How long closing waits for answers under way; commands end before that. */
+/** The longest that `close` waits for unfinished answers. Commands end before that. */
 const CLOSE_MS = 4_000
 
 /** Files that earlier versions used instead of the socket. They are removed, because one contains a secret. */
@@ -14,10 +14,11 @@ const BEFORE = ['admin-token', 'admin-address']
 
 /**
  * Takes commands over a Unix socket in the data folder, until it is closed. The file system decides who may connect:
- * only our user can enter the socket's folder. So no secret is sent, and nobody else can listen there. A socket that
- * already exists is from a Tally that was killed, because this process has the data folder's lock.
+ * only the user that runs Tally can enter the socket's folder. Therefore no secret is needed, and no other user can
+ * listen there. A socket that already exists is from a Tally that was killed, because this process has the lock of the
+ * data folder.
  *
- * @param dataFolder its absolute path; it is locked
+ * @param dataFolder its absolute path; this process has locked the folder
  * @throws StartupError when the socket cannot be made, or its path would be too long
  */
 export async function openCommandSocket(handler: RequestListener, dataFolder: string): Promise<Closeable> {

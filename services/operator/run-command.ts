@@ -11,9 +11,9 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 /**
- * Runs a command in the process that has the engines open. Everything that it prints is made safe for a terminal.
+ * Runs a command in the process that has the engines open. All printed text is made safe for a terminal.
  *
- * @returns the exit code: 0 well, 1 not well, 2 the arguments were not valid
+ * @returns the exit code: 0 success, 1 the command failed or found a fault, 2 the arguments were not valid
  */
 export async function runCommand(
   name: string,

@@ -39,7 +39,8 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
-    // The doctor reports tables that are not as they should be. Other commands would fail at a missing column.
+    // The doctor must also run when migrations are missing, because it reports them. Other commands would fail at a
+    // missing column.
     const isExamined = name === doctor.name
     if (!isExamined) await requirePostgresSchema(pool)
     const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {

@@ -5,9 +5,9 @@ import { monthOf } from '../../shared/domain/month.ts'
 import { passOverMarks } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
-/** What a round did. */
+/** The result of a round. */
 export interface Closed {
-  /** The one that readers use. */
+  /** The epoch that readers use. */
   epoch: number
   slots: number
   rowsRead: number
@@ -16,16 +16,17 @@ export interface Closed {
   now: number
 }
 
-/** After a long outage the service catches up by this much at a time. */
+/** The longest range of slots that is closed at once. After a long outage, many slots have to be closed. */
 const SLOTS_AT_ONCE_S = 3_600
 
 /**
- * Computes the slots that ended, in order. When a day ends with one of them, it computes the day's rollup and total
- * too. Readers may use these rollups only after that. Several services may close slots at the same time: each computes
- * the same, or more.
+ * Computes the slots that ended, in order. When a day or a month ends with them, it computes the rollups of that day or
+ * month, too. Readers may use these rollups only after all of them are stored. Several services may close the same
+ * slots at the same time, because each of them computes the same rollups, or rollups of more events.
  *
- * Why closing_through is written before anything is read: a service may recompute a late slot at the same time. Because
- * of closing_through, that service knows that the day may have been merged without that slot, and merges the day again.
+ * Why closing_through is written before anything is read: another service may recompute a late slot at the same time.
+ * From closing_through, that service knows that the day may have been merged without the late slot, and merges the day
+ * again.
  *
  * @returns undefined when no rollups were built yet
  */

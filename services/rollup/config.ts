@@ -6,12 +6,12 @@ import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { ROLLUP_POINTS } from './crash-points.ts'
 
-/** A statement reads at most five million events, which takes seconds. So a statement that takes this long hangs. */
+/** A statement that takes this long hangs, because it reads at most five million events, which takes seconds. */
 const QUERY_TIMEOUT_S = 600
 
 /**
- * How long after a rebuild the old rollups are dropped. A reader that began before the rebuild ended may use them for
- * two minutes.
+ * How long after a rebuild the old rollups are dropped. A reader that began before the rebuild ended may use the old
+ * rollups for two more minutes.
  */
 const DROP_AFTER_S = 600
 
@@ -24,15 +24,15 @@ export function readRollupConfig(read: EnvReader) {
       min: 10,
       max: 60_000,
     }),
-    /** How long after its end a slot is computed. Usage that is stored after that is late. */
+    /** How long after its end a slot is computed. Usage that is stored later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,
       max: 3_600,
     }),
     /**
-     * After this time a pending mark counts as ready, because its loader has fallen silent. It is far more than an
-     * insert may take.
+     * After this time a pending mark counts as ready, because its loader has fallen silent. An insert never takes that
+     * long.
      */
     orphanS: read.tuning('ROLLUP_ORPHAN_S', {
       default: 600,
@@ -40,8 +40,8 @@ export function readRollupConfig(read: EnvReader) {
       max: 86_400,
     }),
     /**
-     * How long late usage gathers before its slots are computed again; readers read those slots from the events until
-     * then. Fewer rounds save work, and readers notice no difference (docs/experiments.md).
+     * How long late usage is collected before its slots are computed again. Until then, readers take these slots from
+     * the events. Fewer rounds save work, and readers notice no difference (docs/experiments.md).
      */
     lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {
       default: 10,
@@ -50,14 +50,14 @@ export function readRollupConfig(read: EnvReader) {
     }),
     rowsPerS: read.integer('ROLLUP_ROWS_PER_S', {
       about:
-        'rows a second that may be read for late usage, besides as many as were read for slots that ended; readers read late slots from the events until then',
+        'rows per second to read for late usage, plus as many as were read to close slots; readers take late slots from the events until those are recomputed',
       default: 20_000,
       min: 1_000,
       max: 100_000_000,
     }),
     /**
-     * Counts of all usage, and the time between two of them. The audit checks only events that are still in the event
-     * log, which keeps events for a day unless EVENT_LOG_RETENTION_HOURS says otherwise.
+     * Settings of the counts of all usage. Counts are needed because the audit checks only events that are still in the
+     * event log. The log keeps events for a day unless EVENT_LOG_RETENTION_HOURS says otherwise.
      */
     counting: {
       everyS: read.tuning('ROLLUP_COUNT_EVERY_S', {
@@ -66,8 +66,8 @@ export function readRollupConfig(read: EnvReader) {
         max: 86_400,
       }),
       /**
-       * Only events that were accepted at least this long ago are counted. If one is not loaded by then, the next count
-       * finds it.
+       * Only events that were accepted at least this long ago are counted. If an event is not loaded by then, the next
+       * count includes it.
        */
       afterS: read.tuning('ROLLUP_COUNT_AFTER_S', {
         default: 3_600,

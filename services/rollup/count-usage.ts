@@ -31,18 +31,19 @@ export interface UsageCounterOptions {
 
 /** Counts usage, a month at a time. */
 export interface UsageCounter {
-  /** Counts the next month if it is due; else does nothing. */
+  /** Counts the next month if a count is due. Otherwise it does nothing. */
   step(signal: AbortSignal): Promise<void>
   /** Cancels the running statement. */
   cancel(): Promise<void>
 }
 
-/** The wait after a failed count; slots are closed as usual during that time. */
+/** The wait after a failed count. Slots are closed as usual during that time. */
 const AGAIN_AFTER_MS = 60_000
 
 /**
- * Counts the events of every month, and stores the number in PostgreSQL. So usage that ClickHouse loses is noticed even
- * when the event log has dropped it. Several processes may do so at once: the stored number only rises.
+ * Counts the events of every month, and stores the numbers in PostgreSQL. When ClickHouse loses usage, a later count is
+ * lower than the stored number, even when the event log no longer has that usage. Several processes may count at the
+ * same time, because a stored number never decreases.
  */
 export function usageCounter(
   { pool, clickhouse, metrics, log }: UsageCounterDeps,
@@ -50,7 +51,7 @@ export function usageCounter(
 ): UsageCounter {
   const gauge = metrics.gauge(
     'tally_usage_missing_events',
-    'Events that were counted before and that ClickHouse has no more.',
+    'Events that were counted before and are now missing in ClickHouse.',
   )
   const events = eventCountRepository(clickhouse)
   const list = () => inEveryNamespace(pool, (db) => everyUsageCountRepository(db).list())

@@ -1,14 +1,14 @@
 /** Places at which the fault tests kill the rollup service. */
 export const ROLLUP_POINTS = [
-  'rollup-building', // an epoch is begun, nothing is in it
-  'rollup-built', // everything is in the epoch, and nobody uses it
+  'rollup-building', // the epoch is begun and still empty
+  'rollup-built', // the epoch is complete, and no reader uses it yet
   'rollup-closing', // slots are about to be closed
   'rollup-slots', // the slots are stored
   'rollup-slot-totals', // the slots' totals are stored
   'rollup-days', // the day that ends with these slots is stored
   'rollup-totals', // the day's total is stored
-  'rollup-months', // the month that ends with these slots is stored; readers use none of this yet
-  'rollup-closed', // readers use all of this
+  'rollup-months', // the month that ends with these slots is stored; readers do not use the new rollups yet
+  'rollup-closed', // readers use the new rollups
   'rollup-marks', // marks of late usage are read
   'rollup-late-slots', // the marked slots are recomputed
   'rollup-late-slot-totals', // the totals of those slots are recomputed

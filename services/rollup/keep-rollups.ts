@@ -14,11 +14,11 @@ import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
 import { RowBudget } from './row-budget.ts'
 
 export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
-  /** Builds the first epoch, unless another process does. */
+  /** Builds the first epoch, unless another process is building it. */
   build: (signal: AbortSignal) => Promise<void>
-  /** Counts usage between the other steps, because it has no connection of its own. */
+  /** Counts usage. It runs between the other steps, because it has no connection of its own. */
   counter: UsageCounter
-  /** Gets the epoch that readers use, in each round. */
+  /** Gets the number of the epoch that readers use, in each round. */
   latestSums?: Pick<LatestSums, 'useEpoch'> | undefined
   metrics: RollupMetrics
   log: Logger
@@ -32,23 +32,26 @@ export interface RollupKeeper extends Closeable {
   isStuck(forMs: number): boolean
 }
 
-/** Rows that may be read for late usage at once after a quiet time. More would slow down reports and answers. */
+/**
+ * The most unused rows that the budget saves. If more were read for late usage at once, reports and answers would slow
+ * down.
+ */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /**
  * No service is still cancelling marks that were placed this long ago. If the changes of such a mark add up to less
- * than zero, it was cancelled twice.
+ * than zero, the mark was cancelled twice and needs repair.
  */
 const REPAIRED_AFTER_S = 60
-/** How long late usage is worked off before ended slots are closed again. */
+/** How long late usage is recomputed before ended slots are closed again. */
 const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
 
 /**
- * Closes the slots that ended and works off late usage, round after round.
+ * Works in rounds: it closes the slots that ended, and recomputes slots with late usage.
  *
- * Late usage is worked off slowly on purpose. While a slot is marked, readers read it from the events, which costs each
- * of them a little. Recomputing the slot at once for each late batch would read the same rows over and over.
+ * Late usage is recomputed slowly on purpose. While a slot is marked, readers take it from the events, which costs each
+ * of them a little. If each late batch were recomputed at once, the same rows would be read over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
   const { tables, counter } = deps
@@ -64,7 +67,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
       const ended = running.then(() => true)
       // A statement may take minutes, but a process has only seconds to end.
       while (!(await Promise.race([ended, sleep(CANCEL_EVERY_MS, false)])))
-        for (const work of [tables, counter]) await work.cancel().catch(() => undefined) // when ClickHouse is away the statement ends by itself
+        for (const work of [tables, counter]) await work.cancel().catch(() => undefined) // without ClickHouse, the statement ends by itself
     },
   }
 }
@@ -73,7 +76,7 @@ interface RoundDeps extends KeepRollupsDeps {
   signal: AbortSignal
 }
 
-/** Runs rounds until the signal is aborted. Of several failures in a row only the first is logged as a warning. */
+/** Runs rounds until the signal is aborted. Of several failures in a row, only the first is logged as a warning. */
 async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activity): Promise<void> {
   const { signal, metrics, log } = deps
   const isStopping = (): boolean => signal.aborted
@@ -98,9 +101,9 @@ async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activit
 }
 
 /**
- * One round: every step runs, even when another one fails.
+ * Makes the function that runs one round. Each step runs, even when another step fails.
  *
- * @returns a function that runs a round, says whether rollups are built, and throws the first failure
+ * @returns the function. It returns whether rollups are built, and throws the first failure
  */
 function rollupRound(deps: RoundDeps, config: RollupConfig): () => Promise<{ isBuilt: boolean }> {
   const { counter, metrics, signal } = deps
@@ -149,7 +152,7 @@ async function closeEnded(deps: RoundDeps, config: RollupConfig, budget: RowBudg
   return true
 }
 
-/** From time to time, drops rollups that nobody reads any more, and repairs marks. */
+/** Makes the step that drops rollups without readers, and repairs marks, once in a while. */
 function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): () => Promise<void> {
   let droppedAt = -Infinity
   return async () => {
@@ -160,13 +163,13 @@ function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): (
   }
 }
 
-/** Works off late usage for a limited time, with as many rows as the budget has left. */
+/** Makes the step that recomputes late usage, for a limited time and within the budget of rows. */
 function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () => Promise<void> {
   /** Halved after each failure, until a statement succeeds. */
   let atOnce = MARKS_AT_ONCE
   return async () => {
     const since = performance.now()
-    // The time is limited: if usage were always late, no slot would ever be closed otherwise.
+    // The time is limited. Otherwise, if there were always late usage, no slot would ever be closed.
     while (!deps.signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
       if (!budget.isLeft()) break
       const startedAt = performance.now()
@@ -182,8 +185,8 @@ function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () 
 }
 
 /**
- * Drops the rollups of epochs that nobody reads or writes any more: epochs that were given up, and epochs before the
- * one in use.
+ * Drops the rollups of epochs that no service reads or writes any more: epochs that were given up, and epochs before
+ * the one in use.
  */
 async function dropOldEpochs(
   { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,

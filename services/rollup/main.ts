@@ -9,11 +9,11 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
-/** How long rounds may fail without a break before /readyz says so. */
+/** How long rounds may fail without a break before /readyz reports it. */
 const FAILING_MAX_MS = 30_000
 /** One connection for statements, which run one after the other, and one for probes. */
 const CLICKHOUSE_CONNECTIONS = 2
-/** A round may have this many statements, each with the full time of a query. */
+/** A round may have this many statements, and each may take as long as the query timeout. */
 const STATEMENTS_A_ROUND = 20
 
 const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {

@@ -16,19 +16,19 @@ import type { RollupPoint } from './crash-points.ts'
 import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
 import { rollupMetrics } from './rollup-metrics.ts'
 
-/** What the log says when the rollup service fails for too long. */
+/** The log message when the rollup service has been failing for too long. */
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
 /** One connection for the lock of the first build, one for counts, and one for probes. */
 export const ROLLUP_CONNECTIONS = 3
 
-/** The first count waits this long after a start, because the start itself has much to do. */
+/** How long after a start the first count begins. It waits because the start itself has much to do. */
 const COUNT_FIRST_MS = 60_000
 
 export interface RollupParts {
   pool: Pool
   clickhouse: ClickHouse
-  /** Sums that the readers of this process cache; undefined if other processes read them. */
+  /** The sums that readers in this process cache; undefined when readers are in other processes. */
   latestSums?: Pick<LatestSums, 'useEpoch'> | undefined
   metrics: Metrics
   log: Logger
@@ -36,7 +36,7 @@ export interface RollupParts {
   reached?: Reached<RollupPoint>
 }
 
-/** Starts the rollups and the count of usage on their engines, in a process of their own or a shared one. */
+/** Starts the rollups and the count of usage, in a process of their own or in a shared one. */
 export function openRollup(
   { pool, clickhouse, latestSums, metrics, reached = () => undefined, ...parts }: RollupParts,
   config: ReturnType<typeof readRollupConfig>,
@@ -53,7 +53,7 @@ export function openRollup(
           if (!signal.aborted)
             log.warn(
               { err: loggableError(err) },
-              'could not merge days and months into one part each partition: reads are exact, and slower until ClickHouse merges them',
+              'could not merge days and months into one part per partition: reads are exact, but slower until ClickHouse merges them',
             )
         }
         const parts = { client: clickhouse, epochs, tables, reached, signal, onUnmerged }

@@ -14,17 +14,18 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/** How many batches of late usage one statement works off or cancels. A server takes at most 128 KiB a parameter. */
+/** The most inserts whose marks one statement reads or cancels. A server takes at most 128 KiB per parameter. */
 export const MARKS_AT_ONCE = 500
 
 /**
- * Works off marks of late usage. It recomputes the marked slots and their totals, then the days and their totals, then
- * the months. It does so in the epoch in use and in one that is being built. Only then it cancels exactly the marks it
- * had read. Repeating any of this changes nothing.
+ * Recomputes slots with late usage. First it recomputes the marked slots and their totals, then the days and their
+ * totals, then the months, in each live epoch. Only then it cancels exactly the marks that it has read. Repeating a
+ * step gives the same result.
  *
- * Slots that nobody has begun to close are left out: the service that closes such a slot reads all its events.
+ * Slots that no service has begun to close are left out, because the service that closes such a slot reads all its
+ * events.
  *
- * @param atOnce how many marks at most, the oldest first
+ * @param atOnce the most inserts whose marks are read; the oldest come first
  */
 export async function recomputeLate(
   deps: RollupDeps,
@@ -50,8 +51,8 @@ export async function recomputeLate(
     tables.computeMarkedSlotTotals(epoch, range, marks, kinds),
   )
   reached('rollup-late-slot-totals')
-  // The epochs are read again: a day that is being closed may have been merged from its slots before the slots above
-  // were stored.
+  // The epochs are read again, because a day may be closed at the same time. That day may have been merged from its
+  // slots before the slots above were stored.
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
@@ -65,11 +66,11 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close. The service that closes such a slot reads all its events, so
- * the mark would only cause the slot to be computed twice.
+ * Cancels marks of slots that no service has begun to close. The service that closes such a slot reads all its events.
+ * The mark would only cause the slot to be computed twice.
  *
- * The marks are listed before the epochs are read. In the other order an error is possible: a slot begins to be closed
- * and its events are read; then rows are stored and marked; and then that mark is cancelled.
+ * The marks are listed before the epochs are read. In the other order usage could be missed: another service begins to
+ * close a slot and reads its events. Then rows are stored and marked. Then this function cancels that mark.
  */
 export async function passOverMarks(
   { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },
@@ -92,7 +93,7 @@ const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   )
 }
 
-/** Reads the epochs again: those of `live` that are still live, and how far the closing of their slots has begun. */
+/** Reads the epochs again. Returns those of `live` that are still live, with their new closingThrough. */
 const stillLive = async (
   { epochs }: RollupDeps,
   live: readonly RollupEpoch[],
@@ -108,7 +109,10 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
   ofDays: days.some(({ ofDays }) => ofDays),
 })
 
-/** Computes something for a range of days in each of the epochs, as far as the closing of slots has begun. */
+/**
+ * Calls `compute` for each epoch, with the range of the days as far as the closing of slots has begun.
+ * @returns how many rows were read
+ */
 async function computeInEach(
   live: readonly RollupEpoch[],
   days: readonly MarkedDay[],
@@ -143,7 +147,10 @@ async function recomputeDays(
   return rowsRead
 }
 
-/** Recomputes one month after the other: an import may mark years of usage, and one statement would take minutes. */
+/**
+ * Recomputes the months one by one, because an import may mark years of usage. One statement for all would take
+ * minutes.
+ */
 async function recomputeMonths(
   { tables, signal }: RollupDeps,
   epoch: RollupEpoch,
@@ -165,7 +172,7 @@ interface Run {
   days: MarkedDay[]
 }
 
-/** Groups days of one month that one statement can compute: each month is a partition. */
+/** Groups the days that one statement can compute: days of one month, because each month is a partition. */
 function runsOf(days: readonly MarkedDay[], today: number): Run[] {
   const runs = new Map<string, Run>()
   for (const one of days) {

@@ -2,7 +2,7 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { Closed } from './close-slots.ts'
 import type { Recomputed } from './recompute-late.ts'
 
-/** What the rollup service tries again after a failure. */
+/** The steps that the rollup service repeats after a failure. */
 export type RollupStep = 'build' | 'close' | 'late' | 'drop' | 'count'
 
 /** The rollup service's metrics. */
@@ -20,12 +20,12 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   )()
   const rows = metrics.counter(
     'tally_rollup_rows_read_total',
-    'Rows that ClickHouse read to compute rollups; embedded, with those of other queries at the same time.',
+    'Rows that ClickHouse read to compute rollups. With the embedded ClickHouse, this includes the rows of other queries at the same time.',
     ['work'],
   )
   const took = metrics.histogram(
     'tally_rollup_duration_seconds',
-    'How long a round took that found something to do.',
+    'The duration of rounds that had work to do.',
     DURATION_BUCKETS,
     ['work'],
   )
@@ -37,7 +37,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   )
   let looked: { behindS: number; at: number } | undefined
   metrics.beforeScrape(() => {
-    // The value grows while no look succeeds.
+    // The value grows while rounds fail.
     if (looked !== undefined)
       behind.set([], Math.max(0, looked.behindS + (performance.now() - looked.at) / 1_000))
   })

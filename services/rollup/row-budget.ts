@@ -1,12 +1,12 @@
 /**
- * A debt is paid off within this time, however large it is. In a shared process the row count of a statement includes
- * rows of other queries.
+ * The largest debt is the number of rows that this time adds. A larger debt could be wrong, because in a shared process
+ * the row count of a statement includes rows of other queries.
  */
 const DEBT_MAX_S = 900
 
 /**
- * How many rows may be read for something: a token bucket. It grows with time, up to a limit. It may be overdrawn by
- * the last statement, because the rows that a statement reads are known only afterwards.
+ * A token bucket of rows that may be read. It fills with time, up to a limit. The last statement may overdraw it,
+ * because it is known only afterwards how many rows a statement reads.
  */
 export class RowBudget {
   private readonly perS: number
@@ -35,7 +35,7 @@ export class RowBudget {
     this.rows = Math.max(this.rows - rows, -DEBT_MAX_S * this.perS)
   }
 
-  /** Adds rows to the budget. If they are more than the limit, the limit is this number until rows are added again. */
+  /** Adds rows to the budget. If they are more than the limit, this number is the limit until rows are added again. */
   earn(rows: number): void {
     if (rows > 0) this.rowsMax = Math.max(this.savedMax, rows)
     this.grow(rows)

@@ -11,16 +11,17 @@ import type { Start } from './start.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
-/** ClickHouse takes URLs of this length, and clients put parameters in them. */
+/** The longest header of a request. ClickHouse takes URLs of this length, and clients put parameters in them. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
 /**
- * Few, because each connection may have a header of HEADER_BYTES_MAX in memory before its password is checked. One
- * address may have half of the connections.
+ * There are few connections, because each may have a header of HEADER_BYTES_MAX in memory before its password is
+ * checked. One address may have half of the connections.
  */
 const CONNECTIONS_MAX = 128
 
 /**
- * Opens the port where analysts query the embedded ClickHouse. A ClickHouse server has a port of its own.
+ * Opens the port where analysts query the embedded ClickHouse. For a ClickHouse server no port is opened, because the
+ * server has its own.
  *
  * @returns the port, or undefined when ClickHouse is a server
  * @throws StartupError when the port is taken

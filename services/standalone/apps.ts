@@ -21,7 +21,7 @@ import type { DataFolder } from './data-folder.ts'
 import { dispatch } from './dispatch.ts'
 import type { RequiredRoom } from './require-room.ts'
 
-/** What the HTTP side of Tally is made of. */
+/** The parts that the HTTP services of Tally need. */
 export interface Parts {
   pool: Pool
   /** Only for reports. */
@@ -29,7 +29,7 @@ export interface Parts {
   clickhouse: ClickHouse
   /** For statements that take long. */
   rollupClickhouse: ClickHouse
-  /** Undefined unless ClickHouse is embedded, because no other process may write usage. */
+  /** Undefined when ClickHouse is a server, because other processes may then write usage. */
   latestSums: LatestSums | undefined
   eventLog: EventLog
   acceptance: Acceptance
@@ -46,7 +46,7 @@ export interface Parts {
   metrics: Metrics
 }
 
-/** Gateway and API behind one port, the relay of corrections, and the warming of balances. */
+/** Makes gateway and API behind one port, the relay of corrections, and the warming of balances. */
 export function makeTallyApp(
   parts: Parts,
   config: StandaloneConfig,
@@ -92,7 +92,7 @@ export function makeTallyApp(
   return { handler: dispatch(handler, api.handler), relay, warming: api.warming }
 }
 
-/** Probes and metrics. */
+/** Makes the HTTP service with probes and metrics. */
 export const makeAdminApp = (
   { isLive, isReady, metrics }: Parts,
   { admin: { host } }: StandaloneConfig,
@@ -100,9 +100,9 @@ export const makeAdminApp = (
 ): RequestListener => adminApp({ probes: { isLive, isReady }, metrics, host, log })
 
 /**
- * The commands of operators.
+ * Makes the HTTP service with the commands of operators.
  *
- * @param stopping ends them when Tally stops
+ * @param stopping ends running commands when Tally stops
  */
 export function makeCommandsApp(
   parts: Parts,

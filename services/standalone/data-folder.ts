@@ -8,26 +8,28 @@ import { startOf } from '../../shared/lifecycle/process-start.ts'
 
 /** A data folder that only this process uses, until it is closed. */
 export interface DataFolder extends Closeable {
-  /** Absolute. */
+  /** The absolute path of the folder. */
   path: string
-  /** The path of a file or folder in it. */
+  /** Returns the path of a file or folder in the data folder. */
   join: (...names: string[]) => string
 }
 
-/** A killed process may need a moment to end. A restart should not fail because of that. */
+/**
+ * How long a start waits for the lock. A killed process may need a moment to end, and a restart should not fail then.
+ */
 const DYING_MS = 3_000
 const AGAIN_MS = 50
 
 /**
- * Other users may reach paths in the folder, but not list it. Why: when we are root, PostgreSQL's server runs as
- * another user.
+ * Other users may reach paths in the folder, but not list it. They must reach paths, because PostgreSQL runs as another
+ * user when Tally runs as root.
  */
 const MODE = 0o711
 
 /**
- * Makes the data folder if it is missing, and locks it for this process: embedded engines allow only one.
+ * Makes the data folder if it is missing, and locks it for this process, because embedded engines allow only one.
  *
- * @throws StartupError when another process uses it, or when it cannot be made or written
+ * @throws StartupError when another process uses the folder, or when the folder cannot be made or written
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const absolute = path.resolve(folder)
@@ -45,7 +47,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 }
 
 /**
- * The lock is a file with the number and the start time of its process: the number alone may be reused by another one.
+ * Takes the lock: a file with the id and the start time of its process. The id alone is not enough, because the system
+ * may give it to another process later.
  */
 async function takeLock(lock: string, folder: string): Promise<void> {
   const deadline = performance.now() + DYING_MS
@@ -54,7 +57,7 @@ async function takeLock(lock: string, folder: string): Promise<void> {
   try {
     for (;;) {
       try {
-        await link(mine, lock) // one step, which fails if the lock exists
+        await link(mine, lock) // atomic: it fails if the lock exists
         return
       } catch (err) {
         if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
@@ -74,7 +77,7 @@ async function takeLock(lock: string, folder: string): Promise<void> {
 async function writeOwner(file: string, folder: string): Promise<void> {
   const owner = `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`
   try {
-    // Flushed, so that not even a power cut leaves a lock without the number of its process.
+    // Flushed, so that a power cut cannot leave a lock without the id of its process.
     await writeFile(file, owner, { flush: true })
   } catch (err) {
     if (isDiskFull(err)) throw err // another folder would not help
@@ -88,7 +91,7 @@ async function writeOwner(file: string, folder: string): Promise<void> {
 
 /**
  * Removes the lock of a process that has ended.
- * @returns the process that holds the lock, or undefined when nobody did
+ * @returns the running process that has the lock, or undefined when there is none
  */
 async function removeStaleLock(lock: string): Promise<string | undefined> {
   const text = await readFile(lock, 'utf8').catch((err: unknown) => {
@@ -99,7 +102,8 @@ async function removeStaleLock(lock: string): Promise<string | undefined> {
   const [pid = '', ...start] = text.trim().split(' ')
   const runningSince = await startOf(Number(pid))
   if (runningSince !== undefined && runningSince === start.join(' ')) return pid
-  // Renamed first: of two processes that find the same stale lock, one gets it, and the other looks again.
+  // The file is renamed first. When two processes find one stale lock, only one can rename it, and the other tries
+  // again.
   const stale = `${lock}.stale.${process.pid}`
   const moved = await rename(lock, stale).then(
     () => true,
@@ -107,7 +111,7 @@ async function removeStaleLock(lock: string): Promise<string | undefined> {
   )
   if (!moved) return undefined
   const taken = await readFile(stale, 'utf8')
-  if (taken !== text) await link(stale, lock).catch(() => undefined) // this was a new lock: put it back
+  if (taken !== text) await link(stale, lock).catch(() => undefined) // this is another process's new lock: put it back
   await rm(stale, { force: true })
   return undefined
 }

@@ -11,7 +11,7 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
 }
 
 /**
- * Whether a request is for the gateway. A proxy in front of separate services must decide the same.
+ * Whether a request is for the gateway. A proxy in front of separate services must use the same rule.
  *
  * @internal
  */

@@ -14,10 +14,10 @@ import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-p
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 
-/** A second connection beside the rollups' own; only npm run rebuild uses it. */
+/** One connection more than the rollups need. Only npm run rebuild uses it. */
 const REBUILD_CONNECTIONS = 1
 
-/** Both databases, opened and migrated. If the event log is on Kafka, its topics exist. */
+/** Both databases, opened and migrated. If the event log is in Kafka, its topics exist. */
 export interface Engines {
   /** The URL of PostgreSQL for the services' role. */
   databaseUrl: string
@@ -26,16 +26,16 @@ export interface Engines {
   loaderClickhouse: OpenedClickHouse
   /** The rollups' own connections, because their statements may take longer than others are allowed to. */
   rollupClickhouse: OpenedClickHouse
-  /** Whether no other process takes usage or changes resources, because PostgreSQL is embedded. */
+  /** Whether only this process takes usage and changes resources, because PostgreSQL is embedded. */
   alone: boolean
 }
 
-/** Long, because one table may be filled from another. */
+/** Long, because a migration may fill one table from another. */
 const MIGRATION_TIMEOUT_S = 86_400
 
 /**
- * Opens the databases, embedded where no server is set, and migrates them. Whatever is opened is added to `opened` at
- * once, so that it is closed when a later step fails.
+ * Opens the databases and migrates them. A database for which no server is set is embedded. Each opened part is added
+ * to `opened` at once, so that it is closed when a later step fails.
  *
  * @throws StartupError when a server is out of reach
  */
@@ -90,7 +90,8 @@ export async function openEngines(
 }
 
 /**
- * Records in PostgreSQL which event log and which ClickHouse belong to it, or checks that these are the recorded ones.
+ * Records in PostgreSQL which event log and which ClickHouse belong to it. If this is recorded already, checks that
+ * they are the recorded ones.
  */
 async function enterPlaces(
   { postgres, eventLog }: StandaloneConfig,

@@ -13,9 +13,9 @@ export interface FirstCompany {
 }
 
 /**
- * Makes the companies of a new installation, each with a key that may do everything. The key is written to its file
- * before it becomes valid. After a crash in between, the file has a key that is not valid, and the next start writes
- * another. Companies that exist are not changed.
+ * Makes the companies of a new installation, each with a key that has all permissions. The key is written to its file
+ * before it becomes valid. After a crash in between, the key in the file is not valid, and the next start writes
+ * another one. Companies that exist are not changed.
  */
 export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCompany[]): Promise<void> {
   for (const { name, mode, keyFile } of companies) {

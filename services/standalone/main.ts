@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig(read)
   read.done()
   const log = createLogger(config.logLevel)
-  // From the start, so that Ctrl-C during the start also ends it in order.
+  // Set up before the start, so that Ctrl-C during the start also closes everything in order.
   const stopped = stopSignal(log, STOP_MS)
   const onUnexpectedExit = (reason: string) => {
     log.fatal(reason)

@@ -10,12 +10,12 @@ import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
 
-/** `npm run migrate`: brings the databases and the topics up to date, as every start does, and ends. */
+/** `npm run migrate`: brings the databases and the topics up to date, as every start does, then ends. */
 async function main(): Promise<void> {
   const help = takeNoOptions(
     process.argv.slice(2),
     'npm run migrate',
-    'Brings the databases up to date, and makes the topics in Kafka where it is set, as every start of npm start does; then ends. Tally must not be running in the same folder.',
+    'Brings the databases up to date, makes the topics if Kafka is set, and ends. Every npm start does the same first. Tally must not be running in the same folder.',
   )
   if (help !== undefined) {
     process.stdout.write(`${help}\n`)

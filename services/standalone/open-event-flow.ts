@@ -14,18 +14,18 @@ import type { Pools } from './open-pools.ts'
 import { type RequiredRoom, requireRoom } from './require-room.ts'
 import type { Start } from './start.ts'
 
-/** What usage passes through once it is reported, from its acceptance to rollups and refills. */
+/** The parts that process usage, from its acceptance to rollups and refills. */
 export interface EventFlow extends OpenedAcceptance {
   eventLog: EventLog
   loader: Loader
   /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
-  /** Undefined unless ClickHouse is embedded, because no other process may write usage. */
+  /** Undefined when ClickHouse is a server, because other processes may then write usage. */
   latestSums: LatestSums | undefined
   room: RequiredRoom
 }
 
-/** Opens the event log, and starts what works without requests: loader, rollups and refills. */
+/** Opens the event log, and starts the work that needs no requests: loader, rollups and refills. */
 export async function openEventFlow(start: Start, pools: Pools): Promise<EventFlow> {
   const { config, engines, opened, metrics, log } = start
   const accepting = await openAcceptance(
@@ -50,7 +50,7 @@ export async function openEventFlow(start: Start, pools: Pools): Promise<EventFl
   return { ...flow, loader }
 }
 
-/** Watches the room on the disk of the data folder if a database is embedded, and so stored there. */
+/** Watches the free space on the disk of the data folder if a database is embedded, because it is stored there. */
 async function watchRoom({ folder, engines, opened, metrics, log }: Start): Promise<RequiredRoom> {
   const { alone } = engines
   const isEmbedded = alone || engines.clickhouse.engine !== undefined
@@ -81,7 +81,7 @@ async function startLoader(
   return loader
 }
 
-/** Rollups and refills, which follow what is loaded. */
+/** Starts rollups and refills, which process loaded usage. */
 function startFollowers(
   { config, engines, opened, metrics, log }: Start,
   pools: Pools,

@@ -11,7 +11,7 @@ import { REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { ROLLUP_CONNECTIONS } from '../rollup/open-rollup.ts'
 import type { Start } from './start.ts'
 
-/** Connections to PostgreSQL. Each part of Tally has its own, so that none waits for another. */
+/** Connections to PostgreSQL. Each part of Tally has its own pool, so that no part waits for another. */
 export interface Pools {
   api: Pool
   /** Only for reports. */

@@ -30,7 +30,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
-  // Closed before the socket, because the socket waits for the answers of commands when it closes.
+  // Closing ends running commands. This is done before the socket closes, because the socket waits for their answers.
   opened.push({
     name: 'commands',
     close() {

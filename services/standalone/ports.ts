@@ -5,7 +5,7 @@ import type { StandaloneConfig } from './config.ts'
 /** Host and port of a server, and the settings that decide them. */
 type Port = Pick<HttpServerOptions, 'name' | 'host' | 'port' | 'portSetting' | 'hostSetting'>
 
-/** The ports of Tally; the analysts' port is only opened with the embedded ClickHouse. */
+/** The ports of Tally. The analysts' port is opened only with the embedded ClickHouse. */
 export const portsOf = (config: StandaloneConfig) =>
   ({
     api: {
@@ -31,9 +31,10 @@ export const portsOf = (config: StandaloneConfig) =>
   }) satisfies Record<string, Port>
 
 /**
- * Checks that all ports are free before anything is made: it opens all of them at the same time, and closes them.
+ * Checks that all ports are free, before the start makes anything. It opens all of them at the same time, then closes
+ * them.
  *
- * @throws StartupError naming every port that cannot be had
+ * @throws StartupError that names every port that cannot be opened
  */
 export async function requirePorts(config: StandaloneConfig): Promise<void> {
   const { api, admin, analysts } = portsOf(config)

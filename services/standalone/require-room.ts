@@ -1,23 +1,23 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { DiskSpace } from '../../shared/lifecycle/disk-space.ts'
 
-/** Refuses work until the disk of DATA_DIR has room again. */
+/** Refuses work while the disk of DATA_DIR has too little room. */
 export interface RequiredRoom {
   /** @throws DomainError suspended while no usage is taken */
   forUsage: () => void
   /** @throws DomainError suspended while nothing is written */
   forWrites: () => void
-  /** Whether there is room to load usage that was taken. */
+  /** Whether there is room to load accepted usage. */
   forLoading: () => boolean
 }
 
 /**
- * What is refused as room gets scarce. Usage is refused first: it is most of what is written, and senders try again.
- * Grants, accounts and the like are small, and are written until there is almost no room. Reads go on for as long as
- * the engines work.
+ * Decides which requests are refused when room gets scarce. Usage is refused first, because most writes are usage, and
+ * senders try again. Other writes, such as grants and accounts, are small, and are refused only when there is almost no
+ * room. Reads are never refused.
  *
- * @param disk undefined when both databases are servers, whose disks we cannot see
- * @param holdsLog whether PostgreSQL is on that disk; if only the embedded ClickHouse is, only the loader has to wait
+ * @param disk undefined when both databases are servers, because we cannot see their disks
+ * @param holdsLog whether PostgreSQL is on that disk. If only the embedded ClickHouse is, only the loader has to wait
  */
 export const requireRoom = (disk: DiskSpace | undefined, holdsLog: boolean): RequiredRoom => ({
   forUsage() {

@@ -5,12 +5,12 @@ import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import type { Engines } from './engines.ts'
 
-/** What each step of the start gets. */
+/** The arguments of each step of the start. */
 export interface Start {
   config: StandaloneConfig
   folder: DataFolder
   engines: Engines
-  /** What is open. A step adds what it opens at once, so that it is closed when a later step fails. */
+  /** Everything that is open. A step adds each part at once, so that it is closed when a later step fails. */
   opened: Closeable[]
   metrics: Metrics
   log: Logger

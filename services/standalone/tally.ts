@@ -17,7 +17,7 @@ import { type OpenPorts, openPorts } from './open-ports.ts'
 import { requirePorts } from './ports.ts'
 import type { Start } from './start.ts'
 
-/** A Tally that serves. */
+/** A running Tally. */
 export interface Tally extends Closeable, OpenPorts {
   dataFolder: string
   /** The companies of a new installation whose key files exist. */
@@ -27,8 +27,8 @@ export interface Tally extends Closeable, OpenPorts {
 }
 
 /**
- * Starts everything in one process, on embedded engines where no server is set. When a step fails, everything opened
- * before is closed.
+ * Starts everything in one process. A database for which no server is set is embedded. When a step fails, everything
+ * opened before is closed.
  *
  * @param onUnexpectedExit called when an embedded engine ends by itself
  * @throws StartupError in one line when something outside Tally prevents the start

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { ANALYST_PASSWORD_FILE } from './analyst-endpoint.ts'
 import type { Tally } from './tally.ts'
 
-/** What a user reads once Tally serves: its address, where the keys are (never the keys), and what to try next. */
+/** Makes the text that a user reads once Tally serves: its address, the files with the keys, and what to try next. */
 export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): string[] {
   const { dataFolder, firstCompanies, missingKeys, analystPort, address, adminAddress } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name

@@ -21,7 +21,10 @@ export type NewAccount = Omit<Account, 'createdAt' | 'updatedAt' | 'archivedAt'>
 
 export type AccountChanges = Changes<Pick<Account, 'name' | 'description' | 'externalId' | 'customerId'>>
 
-/** newest first; or by customer name, then account name, ignoring case, with accounts without a customer last */
+/**
+ * The order of a list: newest first, or by customer name and then account name. Names are compared without regard to
+ * case, and accounts without a customer come last.
+ */
 export type AccountSort = 'created_at' | 'customer_name'
 
 const ACCOUNTS: ResourceTable<Account> = {
@@ -40,12 +43,12 @@ const ACCOUNTS: ResourceTable<Account> = {
 }
 const FIELDS = fieldsOf(ACCOUNTS)
 
-// Why FOR SHARE, and before the account's own row is locked: renaming a customer locks its row first and its
-// accounts' rows next. A transaction that attaches an account during that time waits, and reads the new name.
+// Why FOR SHARE: renaming a customer locks the customer's row first, and the rows of its accounts next. A transaction
+// that attaches an account takes its locks in the same order. During a renaming it waits, then reads the new name.
 const FIND_CUSTOMER_SORT_NAME = `
   SELECT sort_name AS "sortName" FROM customers WHERE namespace_id = $1 AND customer_id = $2 FOR SHARE`
-// Each account of the customer costs a write, so a customer with very many accounts takes longer than other
-// statements may.
+// The statement writes every account of the customer. With very many accounts it takes longer than other statements
+// may.
 const FOLLOW_TIMEOUT = "SET LOCAL statement_timeout = '60s'"
 const FOLLOW_CUSTOMER = `
   UPDATE accounts SET customer_sort_name = '0' || $3
@@ -97,7 +100,7 @@ export const accountRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, ACCOUNTS),
 
   /**
-   * Within a transaction.
+   * Inserts an account, within a transaction.
    *
    * @throws DomainError conflict when another account has the external id, unprocessable when there is no such customer
    */
@@ -107,7 +110,7 @@ export const accountRepository = (db: Queryable) => ({
   },
 
   /**
-   * Changes the given fields. Within a transaction.
+   * Changes the given fields, within a transaction.
    *
    * @returns the account, undefined when there is none
    * @throws DomainError unprocessable when another account has the external id or there is no such customer
@@ -121,7 +124,7 @@ export const accountRepository = (db: Queryable) => ({
     return updateRow(db, ACCOUNTS, namespaceId, accountId, changes, sortNames).catch(explainCustomer)
   },
 
-  /** Makes the accounts of a customer sort by its new name, in the transaction that renames it. */
+  /** Updates the names by which a customer's accounts are sorted, in the transaction that renames the customer. */
   async followCustomer(namespaceId: string, customerId: string, sortName: string): Promise<void> {
     await db.query(FOLLOW_TIMEOUT)
     await db.query(FOLLOW_CUSTOMER, [namespaceId, customerId, sortName])
@@ -145,7 +148,7 @@ export const accountRepository = (db: Queryable) => ({
   },
 })
 
-/** The names that an account is sorted by: its customer's name, then its own. */
+/** Returns the names that an account is sorted by: its customer's name, then its own. */
 async function sortNamesOf(
   db: Queryable,
   namespaceId: string,
@@ -159,8 +162,8 @@ async function sortNamesOf(
 }
 
 /**
- * The customer name that an account is sorted by first. For an unknown customer any name will do, because the row is
- * refused.
+ * Returns the customer name that an account is sorted by first. For an unknown customer any name can be returned,
+ * because the foreign key then refuses the row.
  */
 async function customerSortName(
   db: Queryable,

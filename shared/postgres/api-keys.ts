@@ -13,11 +13,11 @@ export interface NewApiKey {
   lastCharacters: string
   permissions: readonly Permission[]
   expiresAt: Date | null
-  /** The key that issued this one; null: an operator issued it. */
+  /** The key that issued this one; null when an operator issued it. */
   issuedBy: string | null
 }
 
-/** A key as lists show it: never its secret. */
+/** A key as lists show it, without its secret. */
 export interface ApiKey extends Omit<NewApiKey, 'digest'> {
   createdAt: Date
   revokedAt: Date | null
@@ -38,7 +38,7 @@ export function apiKeyStatus({ revokedAt, expiresAt }: ApiKey, now: Date): ApiKe
 export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
   company: string
   expiresAt: Date
-  /** It was rotated, and is still used. */
+  /** Whether the key was rotated. It is still used. */
   isReplaced: boolean
 }
 
@@ -51,7 +51,7 @@ export interface KeyAndCompany {
 /** A key whose row is locked until the transaction ends. */
 export interface LockedApiKey extends ApiKey {
   digest: Buffer
-  /** By the database's clock, read once the row is locked. */
+  /** Whether the key is valid now, by the database's clock, which is read after the row was locked. */
   isUsable: boolean
 }
 
@@ -116,14 +116,14 @@ const LIST = `
     AND ($3::uuid IS NULL OR (created_at, key_id) >
       (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
   ORDER BY created_at, key_id LIMIT $2`
-// In one fixed order, so that two transactions that lock the same keys do not deadlock. The time is read once the
-// rows are locked.
+// Rows are locked in one fixed order, so that two transactions that lock the same keys do not deadlock. The time is
+// read after the rows were locked.
 const LOCK = `
   WITH locked AS MATERIALIZED (
     SELECT ${COLUMNS}, digest FROM api_keys WHERE company_id = $1 AND key_id = ANY ($2::uuid[])
     ORDER BY key_id FOR NO KEY UPDATE)
   SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) AS is_usable FROM locked`
-// A rotation never makes a key last longer.
+// A rotation never makes the old key valid for longer.
 const REPLACE = `
   UPDATE api_keys SET replaced_by = $3, expires_at = least(expires_at, coalesce($4, clock_timestamp() + $5 * interval '1 second'))
   WHERE company_id = $1 AND key_id = $2
@@ -141,7 +141,8 @@ const LIST_ENDING = `
     AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
     AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
   ORDER BY k.expires_at LIMIT $2`
-// Locked rows are skipped: a transaction that changes a key locks its row. The use is then recorded the next time.
+// Locked rows are skipped, so that this statement does not wait for a transaction that changes a key. The use is then
+// recorded the next time.
 const NOTE_USES = `
   WITH used AS (
     SELECT k.key_id, clock_timestamp() - u.age_ms * interval '1 millisecond' AS at
@@ -151,8 +152,8 @@ const NOTE_USES = `
 
 export const apiKeyRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: keys of a company are created one after the other, so that a reader can follow the list
-   * without missing one.
+   * Inserts a key, within a transaction. Keys of a company are created one after the other, so that a reader that
+   * follows the list misses none.
    */
   async insert(key: NewApiKey): Promise<ApiKey> {
     await lockCreation(db, 'api_keys', key.companyId)
@@ -161,7 +162,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     return (await findOne(db, INSERT, values)) as ApiKey
   },
 
-  /** The callers that these keys belong to, in the order given; undefined for a key that may not be used now. */
+  /** Finds the callers that these keys belong to, in the given order; undefined for a key that is not valid now. */
   async findCallers(digests: readonly Buffer[]): Promise<(FoundCaller | undefined)[]> {
     const { rows } = await db.query<CallerRow>({
       name: 'find-callers',
@@ -174,7 +175,7 @@ export const apiKeyRepository = (db: Queryable) => ({
 
   find: (companyId: string, keyId: string) => findOne(db, FIND, [companyId, keyId]),
 
-  /** A key with the company it belongs to; undefined when there is none. */
+  /** Finds a key and its company; undefined when there is none. */
   async findWithCompany(keyId: string): Promise<KeyAndCompany | undefined> {
     const { rows } = await db.query<ApiKeyRow & { company: string; mode: Mode }>(FIND_WITH_COMPANY, [keyId])
     return rows.map((row) => ({
@@ -183,14 +184,14 @@ export const apiKeyRepository = (db: Queryable) => ({
     }))[0]
   },
 
-  /** The company of the key with this id; undefined when there is none. */
+  /** Finds the id of a key's company; undefined when there is no such key. */
   async findCompany(keyId: string): Promise<string | undefined> {
     const { rows } = await db.query<Pick<ApiKeyRow, 'company_id'>>(FIND_COMPANY, [keyId])
     return rows[0]?.company_id
   },
 
   /**
-   * In order of creation.
+   * Lists the keys of a company in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no key of the company
    */
@@ -201,7 +202,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     return pageOf(rows.map(apiKeyFromRow), limit)
   },
 
-  /** Locks the keys of a company with these ids, in order of id, until the transaction ends. Within a transaction. */
+  /** Locks these keys of a company, in order of their ids, until the transaction ends. Within a transaction. */
   async lock(companyId: string, keyIds: readonly string[]): Promise<Map<string, LockedApiKey>> {
     const { rows } = await db.query<LockedRow>(LOCK, [companyId, keyIds])
     return new Map(rows.map((row) => [row.key_id, lockedFromRow(row)]))
@@ -213,13 +214,13 @@ export const apiKeyRepository = (db: Queryable) => ({
     return (await findOne(db, REPLACE, [companyId, keyId, replacedBy, at, afterS])) as ApiKey
   },
 
-  /** Revoking again keeps the first time. @returns the key, undefined when there is none */
+  /** Revokes a key. Revoking it again keeps the first time. @returns the key, undefined when there is none */
   async revoke(companyId: string, keyId: string): Promise<LockedApiKey | undefined> {
     const { rows } = await db.query<LockedRow>(REVOKE, [companyId, keyId])
     return rows.map(lockedFromRow)[0]
   },
 
-  /** Keys of all companies that expire within some days and are probably still needed; soonest first. */
+  /** Lists keys of all companies that expire within some days and are probably still needed, the soonest first. */
   async listEnding(days: number, limit: number): Promise<EndingKey[]> {
     const { rows } = await db.query<EndingRow>(LIST_ENDING, [days, limit])
     return rows.map((row) => ({
@@ -231,7 +232,10 @@ export const apiKeyRepository = (db: Queryable) => ({
     }))
   },
 
-  /** @param ages milliseconds since each key was used, by its id */
+  /**
+   * Records when keys were used last.
+   * @param ages the milliseconds since each key was used, by its id
+   */
   async noteUses(ages: ReadonlyMap<string, number>): Promise<void> {
     await db.query(NOTE_USES, [[...ages.keys()], [...ages.values()]])
   },

@@ -25,8 +25,8 @@ const INSERT = `
   INSERT INTO audit_trail (entry_id, company_id, key_id, action, resource_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6)`
 const EXISTS = 'SELECT FROM audit_trail WHERE company_id = $1 AND entry_id = $2'
-// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null: each filter has its
-// index.
+// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null. So each filter can
+// use its index.
 const LIST = `
   SELECT ${COLUMNS} FROM audit_trail WHERE company_id = $1
     AND ($3::text IS NULL OR resource_id = $3)
@@ -37,14 +37,14 @@ const LIST = `
 
 /** The audit trail. Within a transaction in a namespace of the company: see inNamespace. */
 export const auditTrailRepository = (db: Queryable) => ({
-  /** In the transaction that makes the recorded change: both are committed, or neither. */
+  /** Adds an entry, in the transaction of the recorded change: both are committed, or neither. */
   async insert({ companyId, keyId, action, resourceId, changes }: NewAuditEntry): Promise<void> {
     const values = [newUuid(), companyId, keyId, action, resourceId, JSON.stringify(changes)]
     await db.query({ name: 'insert-audit-entry', text: INSERT, values })
   },
 
   /**
-   * Newest first.
+   * Lists entries, newest first.
    *
    * @throws DomainError malformed when startingAfter is no entry of the company
    */

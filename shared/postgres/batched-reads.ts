@@ -8,20 +8,24 @@ import type { Pool } from './core/pool.ts'
 import { type GrantsKey, type GrantSum, sumGrants, sumGrantsBySource } from './grants.ts'
 import { listActiveMetricIds } from './metrics.ts'
 
-/** Reads of resources that may share a statement with other reads that arrive at the same time, for any company. */
+/**
+ * Reads of resources. A read may share a statement with other reads that arrive at the same time, even of other
+ * companies.
+ */
 export interface BatchedReads {
-  /** The account, undefined when there is none. */
+  /** Finds the account; undefined when there is none. */
   findAccount: BatchedRead<AccountKey, Account | undefined>
-  /** The sum of grants of one source, and whether the account and the metric exist. */
+  /** Sums the grants of one source, and finds whether the account and the metric exist. */
   sumGrants: BatchedRead<GrantsKey & { source: UsageSource }, GrantSum>
-  /** The sums of grants by every source that was ever granted; undefined when there is no such account. */
+  /** Sums the grants by every source that was ever granted; undefined when there is no such account. */
   sumGrantsBySource: BatchedRead<GrantsKey, ReadonlyMap<UsageSource, Amount> | undefined>
-  /** The ids of metrics of a namespace that are not archived, in order of creation. */
+  /** Lists the ids of a namespace's metrics that are not archived, in order of creation. */
   listActiveMetricIds: BatchedRead<string, string[]>
 }
 
 /**
- * Small enough that a statement stays far below its time limit, even where accounts have tens of thousands of grants.
+ * A batch is so small that its statement stays far below its time limit, even when accounts have tens of thousands of
+ * grants.
  */
 const BATCHING: Batching = { atMost: 100, atOnce: 2, slowAfterMs: 50 }
 

@@ -22,7 +22,7 @@ interface CompanyRow {
 
 const INSERT = 'INSERT INTO companies (company_id, name, mode) VALUES ($1, $2, $3)'
 const INSERT_NAMESPACE = 'INSERT INTO namespaces (namespace_id, company_id) VALUES ($1, $2)'
-// The statement itself is limited to test companies: a live company must never lose its rows.
+// The statement itself is limited to test companies, because a live company must never lose its rows.
 const RETIRE = `
   UPDATE namespaces n SET retired_at = clock_timestamp(), empty_again_at = clock_timestamp()
   FROM companies c
@@ -36,7 +36,7 @@ const FIND = `${CURRENT} WHERE c.company_id = $1`
 const LIST = `${CURRENT} ORDER BY c.created_at, c.company_id`
 
 export const companyRepository = (db: Queryable) => ({
-  /** Within a transaction. @throws DomainError conflict when another company has the name */
+  /** Inserts a company, within a transaction. @throws DomainError conflict when another company has the name */
   async insert(company: Omit<Company, 'createdAt'>): Promise<void> {
     try {
       await db.query(INSERT, [company.id, company.name, company.mode])

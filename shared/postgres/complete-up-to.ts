@@ -3,13 +3,13 @@ import type { PoolClient } from './core/pool.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 
 /**
- * The time of an event is by the gateway's clock, and the time at which a correction was sent is by the database's
- * clock. The two clocks may differ by this much.
+ * An event has the time of a gateway's clock. The time at which a correction was sent is of the database's clock. The
+ * two clocks may differ by this much.
  */
 const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
-// This statement has no parameters, so that its time is before its snapshot: a transaction that the snapshot does not
-// contain begins after that time.
+// Without parameters, the statement's time is earlier than its snapshot. So a transaction that is not in the snapshot
+// begins after that time.
 const LOWEST_UNDER_WAY = `
   SELECT (extract(epoch FROM least(statement_timestamp(), (
     SELECT min(xact_start) FROM pg_stat_activity
@@ -19,17 +19,17 @@ const LOWEST_UNLOADED = `
   WHERE namespace_id = $1 AND revision > 0 AND (sent_at IS NULL OR sent_at >= to_timestamp($2))`
 
 /**
- * The time up to which everything that was accepted, corrected, granted or voided in a namespace can be read. This is
- * true for what this transaction reads from PostgreSQL from now on, and for what any process reads from ClickHouse
- * afterwards. Nothing that arrives later has an earlier time.
+ * Finds the time up to which all events, corrections, grants and voidings of a namespace can be read. From now on, this
+ * transaction can read all of it in PostgreSQL, and any process can read it in ClickHouse. Nothing that arrives later
+ * has an earlier time.
  *
  * @see docs/decisions/0021-what-was-known-is-for-good.md
- * @param db within a transaction in the namespace, which must see rows committed after it began (READ COMMITTED)
- * @param loadedUpTo at some moment in the past, all events accepted before this time were loaded; see listedUpToOf
+ * @param db a transaction in the namespace. It must see rows that are committed after it began (READ COMMITTED)
+ * @param loadedUpTo a time; all events accepted before it are loaded; see listedUpToOf
  */
 export async function completeUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
-  // In this order: a correction moves from its transaction to the unsent corrections, then to the log, and is then
-  // loaded.
+  // The order of these reads matters: a correction moves from its transaction to the unsent corrections, then to the
+  // log, and is then loaded.
   const underWay = await lowest(db, LOWEST_UNDER_WAY)
   const sentFrom = (loadedUpTo - SENT_MARGIN_MICROS) / MICROS_PER_SECOND
   const unloaded = await lowest(db, LOWEST_UNLOADED, [namespaceId, sentFrom])

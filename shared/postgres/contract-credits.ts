@@ -3,18 +3,18 @@ import type { ContractTimes, CreditLine } from '../domain/billing/contract.ts'
 import type { Cadence } from '../domain/billing/periods.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** A credit line that has to give grants now. Times are whole Unix seconds. */
+/** A credit line with grants that are due. Times are whole Unix seconds. */
 export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source' | 'expires'> {
   id: string
   contractId: string
   accountId: string
-  /** The times of its contract. */
+  /** The times of the line's contract. */
   times: ContractTimes
-  /** The start of the first piece without a grant: all grants before it are stored. */
+  /** The start of the first piece without a grant. All earlier grants are stored. */
   nextCreditAt: number
 }
 
-/** A grant, and its key (a line and a period), which makes sure that the grant is given only once. */
+/** A grant and its key, which is a line and a period. Because of the key, the grant is given only once. */
 export interface NewContractCredit {
   lineId: string
   /** In Unix seconds: the start of the whole period. */
@@ -38,15 +38,15 @@ interface DueRow {
   cancel_at: Date | null
 }
 
-// Skips locked contracts: another process gives the credit, or the contract is being changed.
+// Locked contracts are skipped, because another process is giving their credit or changing them.
 const LOCK = `
   SELECT l.contract_line_id
   FROM contract_lines AS l JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = l.contract_id
   WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at
   ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
   FOR NO KEY UPDATE OF c SKIP LOCKED`
-// Why line by line: if PostgreSQL has no statistics yet of a table that has just grown, it would read all lines of the
-// namespace.
+// Lines are read one by one. Otherwise PostgreSQL would read all lines of the namespace when it has no statistics yet
+// of a table that has just grown.
 const READ = `
   SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
     coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
@@ -62,8 +62,8 @@ const CLAIM = `
   FROM unnest($2::text[], $3::float8[], $4::text[]) AS n (contract_line_id, period_start_at, grant_id)
   ON CONFLICT (namespace_id, contract_line_id, period_start_at) DO NOTHING
   RETURNING grant_id`
-// Also line by line. Lines are found by their place in the table, which stays the same because their contracts are
-// locked.
+// Lines are updated one by one for the same reason as in READ. They are found by their place in the table, which does
+// not change while their contracts are locked.
 const MOVE_ON = `
   UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
   FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at),
@@ -77,10 +77,12 @@ const MOVE_ON = `
  */
 export const contractCreditRepository = (db: Queryable) => ({
   /**
-   * Lines that have to give credit now, the most overdue first, without lines of contracts that are locked. Their
-   * contracts are locked until the transaction ends, so neither contracts nor lines can be ended during that time. The
-   * list may include lines for which another process gave the credit, or which a change ended, just before the lock was
-   * taken. All lines are returned as they are now.
+   * Lists the lines with credit that is due, the most overdue first, and locks their contracts until the transaction
+   * ends. During that time, no other transaction can end these contracts or lines. Lines of contracts that are already
+   * locked are left out.
+   *
+   * Another process may have given the credit, or ended a line, just before the lock was taken. The list contains these
+   * lines, too. All lines have their current values.
    *
    * @param now in Unix seconds of the namespace
    */
@@ -108,7 +110,7 @@ export const contractCreditRepository = (db: Queryable) => ({
     return new Set(rows.map((row) => row.grant_id))
   },
 
-  /** Records when lines give credit again, in Unix seconds. The caller must have locked their contracts. */
+  /** Records when the next credit of each line is due, in Unix seconds. The caller must have locked their contracts. */
   async moveOn(namespaceId: string, nextByLine: ReadonlyMap<string, number>): Promise<void> {
     await db.query(MOVE_ON, [namespaceId, [...nextByLine.keys()], [...nextByLine.values()]])
   },

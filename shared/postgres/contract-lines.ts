@@ -38,8 +38,8 @@ const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description,
   CASE WHEN rate_card_id IS NOT NULL THEN (
     SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
     WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
-// Lines are created a microsecond apart, so that the lines of one request are listed in the order in which they were
-// given. They are also later than all other lines of the contract, even when a clock was set back.
+// The lines of one request are created a microsecond apart, so that lists have them in the given order. They are also
+// later than all other lines of the contract, even when a clock was set back.
 const INSERT = `
   INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
     rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,
@@ -87,7 +87,8 @@ export const contractLineRepository = (db: Queryable) => ({
   /**
    * Inserts any number of lines, in two statements at most.
    *
-   * @throws DatabaseError of the exclusion contract_lines_one_card when the account would follow two cards at a time
+   * @throws DatabaseError of the exclusion contract_lines_one_card when the account would follow two cards at the same
+   *   time
    */
   async insert(
     namespaceId: string,
@@ -102,12 +103,15 @@ export const contractLineRepository = (db: Queryable) => ({
     if (overrides.length > 0) await db.query(INSERT_OVERRIDES, [namespaceId, JSON.stringify(overrides)])
   },
 
-  /** @param at in Unix seconds; if it is the start of a line, that line is withdrawn */
+  /**
+   * Ends lines.
+   * @param at in Unix seconds; if it is the start of a line, that line is withdrawn
+   */
   async end(namespaceId: string, contractId: string, lineIds: readonly string[], at: number): Promise<void> {
     if (lineIds.length > 0) await db.query(END, [namespaceId, contractId, lineIds, at])
   },
 
-  /** All lines that each of these contracts ever had, in order of creation; in one statement. */
+  /** Lists all lines that each of these contracts ever had, in order of creation. It takes one statement. */
   async listOf(namespaceId: string, contractIds: readonly string[]): Promise<Map<string, StoredLine[]>> {
     const lines = new Map(contractIds.map((id): [string, StoredLine[]] => [id, []]))
     const { rows } = await db.query<LineRow>(LIST_OF, [namespaceId, contractIds])
@@ -115,7 +119,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return lines
   },
 
-  /** The accounts that follow a card at any second of a range: the first `atMost` of them by id. */
+  /** Lists the accounts that follow a card at any second of a range: the first `atMost` of them by id. */
   async listFollowers(namespaceId: string, { startAt, endAt }: TimeRange, atMost: number): Promise<string[]> {
     const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS, [
       namespaceId,
@@ -126,7 +130,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return rows.map((row) => row.account_id)
   },
 
-  /** The accounts that, at the second `at`, follow a card in a currency other than `currency`. */
+  /** Lists the accounts that, at the second `at`, follow a card in a currency other than `currency`. */
   async listFollowersInOthers(namespaceId: string, at: number, currency: string): Promise<Set<string>> {
     const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS_IN_OTHERS, [
       namespaceId,
@@ -137,7 +141,8 @@ export const contractLineRepository = (db: Queryable) => ({
   },
 
   /**
-   * For each account, the line by which it follows a card at the second `at`. Accounts that follow no card are absent.
+   * Finds for each account the line by which it follows a card at the second `at`. Accounts that follow no card are
+   * absent.
    */
   async listFollowed(
     namespaceId: string,
@@ -153,7 +158,7 @@ export const contractLineRepository = (db: Queryable) => ({
   },
 
   /**
-   * A page of all lines that a contract ever had, in order of creation.
+   * Lists a page of all lines that a contract ever had, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no line of the contract
    */
@@ -258,7 +263,7 @@ const overrideFromRow = (row: OverrideRow): PriceOverride => ({
 })
 
 /**
- * A numeric column as decimal text, in the form in which answers have it. Checks of the table guarantee that it is set
- * here.
+ * Returns a numeric column as decimal text, in the form that answers use. Checks of the table guarantee that the column
+ * is set here.
  */
 const decimalOf = (numeric: string | null): string => formatAmount(amountFromDatabase(numeric ?? '0'))

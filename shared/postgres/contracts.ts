@@ -23,7 +23,7 @@ export type ContractChanges = Changes<Pick<ContractRecord, 'name' | 'description
 /** Which contracts a list contains; undefined fields do not filter. */
 export interface ContractFilter {
   accountId?: string | undefined
-  /** Only contracts that ever had a line that follows this card. */
+  /** Only contracts that ever had a line with this card. */
   rateCardId?: string | undefined
   externalId?: string | undefined
 }
@@ -62,7 +62,7 @@ const INSERT = `
   RETURNING ${COLUMNS}`
 const FIND = `SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1 AND contract_id = $2`
 const FIND_ACCOUNT = 'SELECT account_id FROM contracts WHERE namespace_id = $1 AND contract_id = $2'
-// Why not FOR UPDATE: inserts of rows that only refer to the account, such as grants, need not wait.
+// Why not FOR UPDATE: inserts of rows that only refer to the account, such as grants, would have to wait.
 const LOCK_ACCOUNT = `
   SELECT archived_at FROM accounts WHERE namespace_id = $1 AND account_id = $2 FOR NO KEY UPDATE`
 // Columns that $3 does not contain stay as they are.
@@ -115,8 +115,8 @@ const NEWEST_CREDITS = `
     LATERAL (SELECT c.period_start_at FROM contract_credits AS c
       WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
-// A credit was known at $3 if its grant was created before $3, as in LIST_CREDIT in grants.ts. The time of the row in
-// contract_credits is not used, because that row is written a moment before its grant.
+// A credit was known at $3 if its grant was created before $3, as in LIST_CREDIT in grants.ts. The creation time of the
+// row in contract_credits is not used, because that row is written a moment before its grant.
 const NEWEST_CREDITS_KNOWN = `
   SELECT n.contract_line_id, newest.period_start_at
   FROM unnest($2::text[]) AS n (contract_line_id),
@@ -126,15 +126,19 @@ const NEWEST_CREDITS_KNOWN = `
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 
 /**
- * Contracts and their lines. Every transaction that changes one locks in this order, so that no two deadlock. First the
- * account, so that of two transactions that may both make it follow a card one waits for the other; then the contract;
- * then rate cards, with shared locks, in order of their ids; then the list of contracts, if a contract is added.
+ * Stores contracts and their lines. Every transaction that changes a contract takes its locks in this order, so that no
+ * two transactions deadlock:
+ *
+ * - the account: if two transactions may make it follow a card, one waits for the other;
+ * - the contract;
+ * - rate cards, with shared locks, in order of their ids;
+ * - the list of contracts, if a contract is added.
  */
 export const contractRepository = (db: Queryable) => ({
   /**
-   * Locks an account until the transaction ends, before a contract of it is made.
+   * Locks an account until the transaction ends, before a contract is made for it.
    *
-   * @returns undefined when there is none
+   * @returns undefined when there is no such account
    */
   async lockAccount(
     namespaceId: string,
@@ -158,11 +162,11 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * The caller must have locked the account, and the cards that lines follow. Contracts of a namespace are created one
-   * after the other, so that a reader can follow the list without missing one.
+   * Inserts a contract. The caller must have locked the account, and the cards that lines follow. Contracts of a
+   * namespace are created one after the other, so that a reader that follows the list misses none.
    *
-   * @throws DomainError conflict when another contract has the external id, or the account would follow two cards at a
-   *   time
+   * @throws DomainError conflict when another contract has the external id, or the account would follow two cards at
+   *   the same time
    */
   async insert(
     namespaceId: string,
@@ -193,19 +197,19 @@ export const contractRepository = (db: Queryable) => ({
     }
   },
 
-  /** A contract with all lines it ever had, in at most two statements. */
+  /** Finds a contract with all lines that it ever had, in at most two statements. */
   async find(namespaceId: string, contractId: string): Promise<StoredContract | undefined> {
     return withLinesOf(db, namespaceId, await findOne(db, FIND, [namespaceId, contractId]))
   },
 
-  /** A contract without its lines. */
+  /** Finds a contract without its lines. */
   findRecord: (namespaceId: string, contractId: string) => findOne(db, FIND, [namespaceId, contractId]),
 
   /**
    * Changes the given fields. The caller must have locked the contract.
    *
-   * @throws DomainError unprocessable when another contract has the external id; conflict when after the change
-   *   the account would follow two cards at one time
+   * @throws DomainError unprocessable when another contract has the external id, conflict when the account would follow
+   *   two cards at the same time after the change
    */
   async update(
     namespaceId: string,
@@ -232,7 +236,7 @@ export const contractRepository = (db: Queryable) => ({
    * Replaces the cancellation, or removes it. The caller must have locked the contract.
    *
    * @param cancelAt in Unix seconds; null when there is no cancellation
-   * @throws DomainError conflict when after the change the account would follow two cards at one time
+   * @throws DomainError conflict when the account would follow two cards at the same time after the change
    */
   async setCancellation(
     namespaceId: string,
@@ -255,7 +259,7 @@ export const contractRepository = (db: Queryable) => ({
    *
    * @param end ids of the lines of the contract that end
    * @param effectiveAt when they end, in Unix seconds
-   * @throws DomainError conflict when the account would follow two cards at a time
+   * @throws DomainError conflict when the account would follow two cards at the same time
    */
   async changeLines(
     namespaceId: string,
@@ -275,7 +279,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * In order of creation, without lines.
+   * Lists contracts without their lines, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
@@ -295,7 +299,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Contracts in force at the Unix second `at`, in order of creation, without lines.
+   * Lists the contracts in force at the Unix second `at`, without their lines, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
@@ -312,16 +316,16 @@ export const contractRepository = (db: Queryable) => ({
     return pageOf(rows.map(contractFromRow), limit)
   },
 
-  /** Contracts with all lines they ever had; in one statement, for any number. */
+  /** Adds to each contract all lines that it ever had. It takes one statement for any number of contracts. */
   withLines: (namespaceId: string, contracts: readonly ContractRecord[]) =>
     withLines(db, namespaceId, contracts),
 
   /**
-   * For each of these lines, the start of the period of its newest stored grant. A line gives its grants in
-   * order, so all earlier grants are stored, too.
+   * Finds for each of these lines the start of the period of its newest stored grant. A line gives its grants in order,
+   * so all earlier grants are stored, too.
    *
-   * @param knownAt in Unix seconds by the real clock, not a test clock. Only grants that were stored before it count; if
-   *   it is undefined, all stored grants count
+   * @param knownAt in Unix seconds by the real clock, not a test clock. Only grants that were stored before it count;
+   *   if it is undefined, all stored grants count
    */
   async newestCredits(
     namespaceId: string,
@@ -336,7 +340,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 })
 
-/** @returns undefined for undefined */
+/** Adds the lines of a contract. @returns undefined for undefined */
 async function withLinesOf(
   db: Queryable,
   namespaceId: string,
@@ -395,5 +399,5 @@ const contractFromRow = (row: ContractRow): ContractRecord => ({
   updatedAt: row.updated_at,
 })
 
-/** All times that a contract agrees on are whole seconds. */
+/** All times in the terms of a contract are whole seconds. */
 const secondsOf = (at: Date): number => at.getTime() / 1_000

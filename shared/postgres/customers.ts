@@ -33,15 +33,17 @@ const LOCK = `
   SELECT sort_name AS "sortName" FROM customers WHERE namespace_id = $1 AND customer_id = $2 FOR UPDATE`
 
 export const customerRepository = (db: Queryable) => ({
-  /** Within a transaction. @throws DomainError conflict when another customer has the external id */
+  /**
+   * Inserts a customer, within a transaction. @throws DomainError conflict when another customer has the external id
+   */
   insert: (namespaceId: string, customer: NewCustomer) =>
     insertInOrder(db, CUSTOMERS, namespaceId, customer, { sort_name: sortNameOf(customer.name) }),
 
   find: (namespaceId: string, customerId: string) => findRow(db, CUSTOMERS, namespaceId, customerId),
 
   /**
-   * Changes the given fields. Within a transaction, because accounts are sorted by their customer's name: a name that
-   * differs in more than case costs a write for each account of the customer.
+   * Changes the given fields, within a transaction. Accounts are sorted by their customer's name. Therefore, a new name
+   * that differs in more than case costs a write for each account of the customer.
    *
    * @returns the customer, undefined when there is none
    * @throws DomainError unprocessable when another customer has the external id
@@ -60,7 +62,7 @@ export const customerRepository = (db: Queryable) => ({
     return changed
   },
 
-  /** @param externalId lists only the customer with this external id; undefined: all */
+  /** @param externalId limits the list to the customer with this external id; undefined for all */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, CUSTOMERS, namespaceId, { external_id: externalId }, page),
 })

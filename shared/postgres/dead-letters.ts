@@ -47,7 +47,7 @@ const COUNT_WAITING = 'SELECT count(*)::int AS waiting FROM dead_letters WHERE r
 const MARK_RETRIED = 'UPDATE dead_letters SET retried_at = clock_timestamp() WHERE dead_letter_id = $1'
 
 export const deadLetterRepository = (db: Queryable) => ({
-  /** Stores a line with its reason; storing it again changes nothing. */
+  /** Stores a line with its reason. Storing it again changes nothing. */
   async insert({ topic, partition, offset, line, reason, value }: NewDeadLetter): Promise<void> {
     await db.query(INSERT, [topic, partition, offset, line, reason, value])
   },
@@ -58,8 +58,8 @@ export const deadLetterRepository = (db: Queryable) => ({
   },
 
   /**
-   * All present dead letters in order of arrival, a page at a time and without their bytes. Later ones are left out,
-   * so that a caller that creates new ones on the way reaches an end.
+   * Yields all present dead letters in order of arrival, a page at a time and without their bytes. Dead letters that
+   * arrive later are left out. So a caller that creates new ones on the way comes to an end.
    */
   async *pages(size: number): AsyncGenerator<DeadLetterHead[]> {
     const { rows: ends } = await db.query<{ last: string | null }>(LAST_ID)
@@ -72,7 +72,7 @@ export const deadLetterRepository = (db: Queryable) => ({
     }
   },
 
-  /** The positions of dead letters in a range of one partition. */
+  /** Lists the positions of dead letters in a range of one partition. */
   async listPositions(
     topic: string,
     partition: number,
@@ -88,7 +88,7 @@ export const deadLetterRepository = (db: Queryable) => ({
     return rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset), line: row.line }))
   },
 
-  /** The number of dead letters that were not retried yet. */
+  /** Counts the dead letters that were not retried yet. */
   async countWaiting(): Promise<number> {
     const { rows } = await db.query<{ waiting: number }>(COUNT_WAITING)
     return rows[0]?.waiting ?? 0

@@ -4,7 +4,7 @@ import type { Queryable } from './core/pool.ts'
 /** The event log that every process must use. */
 export interface LogInForce {
   id: string
-  /** The time from which this log is in use; 0 when it is the first one. */
+  /** The time from which this log is in use; 0 for the first log. */
   since: Micros
 }
 
@@ -21,7 +21,7 @@ export const eventLogRepository = (db: Queryable) => ({
     return rows.map(({ id, since }) => ({ id, since: Number(since) }))[0]
   },
 
-  /** Makes a log the one in use, from now on. */
+  /** Makes this log the one in use, from now on. */
   async enter(id: string): Promise<void> {
     await db.query(ENTER, [id])
   },

@@ -83,12 +83,12 @@ const LIST_FIRST_OF_ALL = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE revision = 0 AND (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`
 
-/** Sorts after every other namespace. */
+/** An id that sorts after every other namespace. */
 const LAST_NAMESPACE = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Revisions of the events of one namespace, in a transaction of that namespace; see inNamespace. */
+/** Revisions of the events of one namespace. It needs a transaction in that namespace: see inNamespace. */
 export const eventRevisionRepository = (db: Queryable) => ({
-  /** The newest revision of each of these events; those that were never corrected are absent. */
+  /** Lists the newest revision of each of these events. Events that were never corrected are absent. */
   async listNewest(namespaceId: string, ids: readonly string[]): Promise<Map<string, EventRevision>> {
     const { rows } = await db.query<RevisionRow>(LIST_NEWEST, [namespaceId, ids])
     return new Map(rows.map((row) => [row.event_id, revisionFromRow(row)]))
@@ -96,11 +96,11 @@ export const eventRevisionRepository = (db: Queryable) => ({
 
   /**
    * Locks these events for the rest of the transaction, so that their newest revisions stay the newest. Transactions
-   * that correct several events lock them in order of their ids, so that no two deadlock.
+   * that correct several events lock them in order of their ids, so that no two transactions deadlock.
    *
-   * @param reports of events that may have no revision yet: they are stored as revision 0
-   * @returns the current time of the database's clock. A correction must not have an earlier time, or a reader of
-   *   what was known before would have missed it
+   * @param reports the reports of events that may have no revision yet; they are stored as revision 0
+   * @returns the current time of the database's clock. A correction must not have an earlier time. Otherwise a reader
+   *   who has already asked for the state at that time would have missed the correction
    */
   async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<Micros> {
     const first = reports.map((event) => ({ event, revision: 0, keyId: null }))
@@ -110,8 +110,8 @@ export const eventRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * What each of these events was before a time: its last correction before that time, or its report if there is none.
-   * Events that were never corrected are absent.
+   * Finds each of these events as it was before a time: its last correction before that time, or its report if there is
+   * none. Events that were never corrected are absent.
    */
   async listBefore(
     namespaceId: string,
@@ -130,7 +130,7 @@ export const eventRevisionRepository = (db: Queryable) => ({
     await db.query(INSERT, valuesOf(namespaceId, revisions))
   },
 
-  /** Revisions in order, after a given one. */
+  /** Lists the revisions of an event in order, after a given revision. */
   async list(namespaceId: string, id: string, after: number, limit: number): Promise<EventRevision[]> {
     const { rows } = await db.query<RevisionRow>(LIST, [namespaceId, id, after, limit])
     return rows.map(revisionFromRow)
@@ -139,7 +139,7 @@ export const eventRevisionRepository = (db: Queryable) => ({
   /**
    * Records that the event log has these revisions.
    *
-   * @param at their time in the log, or later; the database's clock may be behind that time
+   * @param at the time that they have in the log, or a later time. The database's clock may be behind it
    */
   async markSent(namespaceId: string, revisions: readonly EventRevision[], at: Micros): Promise<void> {
     await db.query(MARK_SENT, [
@@ -151,10 +151,10 @@ export const eventRevisionRepository = (db: Queryable) => ({
   },
 })
 
-/** Corrections of all namespaces; see inEveryNamespace. */
+/** Corrections of all namespaces. It needs a transaction that reads all of them: see inEveryNamespace. */
 export const everyRevisionRepository = (db: Queryable) => ({
   /**
-   * Corrections that are not known to be in the event log, the oldest first.
+   * Lists corrections that are not marked as sent to the event log, the oldest first.
    *
    * @param olderThanMs younger corrections are left out, because they are probably being sent
    */
@@ -167,9 +167,9 @@ export const everyRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * The keys of corrections that were made before a time, in their order.
+   * Lists the keys of corrections that were made before a time, in order of these keys.
    *
-   * @param after the first time wanted, or the last key of the page before
+   * @param after the first time wanted, or the last key of the previous page
    */
   async listCorrected(
     after: CorrectionKey | Micros,
@@ -190,7 +190,7 @@ export const everyRevisionRepository = (db: Queryable) => ({
     }))
   },
 
-  /** The corrections with these keys; missing ones are absent. */
+  /** Lists the corrections with these keys. Unknown keys are absent. */
   async listCorrectedAt(keys: readonly CorrectionKey[]): Promise<EventRevision[]> {
     const { rows } = await db.query<RevisionRow>(LIST_CORRECTED_AT, [
       keys.map(({ namespaceId }) => namespaceId),
@@ -200,10 +200,10 @@ export const everyRevisionRepository = (db: Queryable) => ({
     return rows.map(revisionFromRow)
   },
 
-  /** The newest revision of each of these events. */
+  /** Lists the newest revision of each of these events. */
   listNewest: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_NEWEST_OF_ALL, keys),
 
-  /** Revision 0 (the report) of each of these events. Events that were never corrected are absent. */
+  /** Lists revision 0 (the report) of each of these events. Events that were never corrected are absent. */
   listFirst: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_FIRST_OF_ALL, keys),
 })
 

@@ -8,14 +8,14 @@ import type { Queryable } from './core/pool.ts'
 export const CLOCK_STEP_MICROS = 1_000_000
 
 /**
- * How far the clock of a gateway may differ from the database's. If it differed by more, the gateway would accept
- * events with times in the past, or in the future.
+ * How far the clock of a gateway may differ from the database's clock. With a larger difference, the gateway would
+ * accept events with times in the past or in the future.
  */
 export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 /**
- * How much later than its last record a crashed gateway may have accepted events. It records every second, by a clock
- * within the allowed difference.
+ * How much later than its last recorded time a crashed gateway may have accepted events. A gateway records its time
+ * every second, by a clock within the allowed difference.
  */
 export const TAIL_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
@@ -25,7 +25,8 @@ const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"
 const INSERT = `
   INSERT INTO gateways (gateway_id, lowest_accepted_at, reached_at, renewed_at, counts_until)
   SELECT $1, at, at, clock_timestamp(), ${UNTIL} FROM (SELECT greatest(${NOW}, reached_acceptance()) AS at) AS began`
-// If the clock was clearly set back, a crashed gateway may have accepted events for a while without this database.
+// If the clock was clearly set back, a crashed gateway may have accepted events for a while without this database. $3
+// covers that time.
 const BEGIN = `
   UPDATE gateways g SET lowest_accepted_at = began.since, reached_at = began.since, renewed_at = clock_timestamp(),
     counts_until = ${UNTIL}
@@ -33,7 +34,7 @@ const BEGIN = `
     SELECT now, CASE WHEN now < reached - ${TAIL_MICROS} THEN reached + $3 ELSE greatest(now, reached) END AS since
     FROM (SELECT ${NOW} AS now, reached_acceptance() AS reached) AS looked) AS began
   WHERE g.gateway_id = $1 RETURNING began.since, began.now`
-// A row that no longer counts is not renewed: readers may have read past its time.
+// A row that no longer counts is not renewed, because readers may have read past its time.
 const RENEW = `
   UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), reached_at = greatest(reached_at, $4),
     renewed_at = clock_timestamp(), counts_until = ${UNTIL}
@@ -48,7 +49,7 @@ const FORGET = (which: string) => `
   WITH gone AS (DELETE FROM gateways WHERE ${which} RETURNING reached_at + ${TAIL_MICROS} AS reached_at) ${KEEP_REACHED}`
 const FORGET_CRASHED = FORGET("counts_until < clock_timestamp() - interval '1 hour'")
 const FORGET_ALL = FORGET('true')
-// A row whose renewal is in the future is treated as renewed just now: nobody knows how long ago it really was.
+// A row whose renewal is in the future is treated as renewed just now, because its true age is unknown.
 const BRING_BACK = `
   UPDATE gateways SET renewed_at = clock_timestamp(), counts_until = clock_timestamp() + (counts_until - renewed_at)
   WHERE renewed_at > clock_timestamp() + ${CLOCK_STEP_MICROS / 1_000} * interval '1 millisecond'`
@@ -61,22 +62,22 @@ const COUNT = `
   FROM gateways WHERE counts_until > clock_timestamp()`
 const LOOK = `SELECT ${NOW} AS now, reached_acceptance() AS reached`
 
-/** The lowest acceptance of each gateway, and the time that the acceptances of all gateways have reached. */
+/** Stores the lowest acceptance of each gateway, and the time that the acceptances of all gateways have reached. */
 export const gatewayRepository = (db: Queryable) => ({
-  /** The current time of the database's clock. */
+  /** Reads the current time of the database's clock. */
   async readNow(): Promise<Micros> {
     const { rows } = await db.query<{ now: string }>(`SELECT ${NOW} AS now`)
     return Number(rows[0]?.now)
   },
 
   /**
-   * Registers a gateway. It takes two statements: the watermark is read after the row became visible. So a reader that
-   * did not see the row cannot have read past the watermark.
+   * Registers a gateway. It takes two statements, so that the watermark is read after the row became visible. A reader
+   * that did not see the row cannot have read past the watermark.
    *
    * @param countsForMs how long the row counts unless it is renewed
    * @param untoldMaxMs how long a gateway accepts events when it cannot reach this database
    * @returns `since`: the time before which the gateway must accept nothing. It is `now`, or the time that acceptances
-   *   have reached if it is later. `now`: the time of the database's clock
+   *   have reached if that is later. `now`: the time of the database's clock
    */
   async register(
     gatewayId: string,
@@ -97,6 +98,8 @@ export const gatewayRepository = (db: Queryable) => ({
   },
 
   /**
+   * Renews the row of a gateway.
+   *
    * @returns the time of the database's clock, and the time that acceptances of all gateways have reached; undefined
    *   when the row no longer counts
    */
@@ -110,27 +113,30 @@ export const gatewayRepository = (db: Queryable) => ({
     return rows[0] === undefined ? undefined : lookFromRow(rows[0])
   },
 
-  /** @param reached all events of the gateway were accepted before this */
+  /**
+   * Removes the row of a gateway that ends.
+   * @param reached all events of the gateway were accepted before this time
+   */
   async remove(gatewayId: string, reached: Micros): Promise<void> {
     await db.query(REMOVE, [gatewayId, reached])
   },
 
-  /** Removes the rows of crashed gateways: all rows, as no other process takes reports. */
+  /** Removes all rows. They are of crashed gateways, because no other process takes reports. */
   async forgetAll(): Promise<void> {
     await db.query(FORGET_ALL)
   },
 
   /**
-   * Called after this database's clock was set back. Otherwise rows that were renewed before would count until the
-   * clock has reached their old times again.
+   * Corrects rows after this database's clock was set back. Otherwise rows that were renewed before would count until
+   * the clock has reached their old times again.
    */
   async bringBack(): Promise<void> {
     await db.query(BRING_BACK)
   },
 
   /**
-   * How many gateways renew their rows, how many stopped doing so, and for how many more seconds the rows of the latter
-   * count.
+   * Counts the gateways that renew their rows, and the silent gateways, which no longer do. The rows of silent gateways
+   * count for `silentForS` more seconds at most.
    */
   async count(): Promise<{ renewed: number; silent: number; silentForS: number }> {
     const { rows } = await db.query<{ renewed: number; silent: number; silent_for_s: number | null }>(COUNT)
@@ -142,7 +148,7 @@ export const gatewayRepository = (db: Queryable) => ({
     }
   },
 
-  /** The time that acceptances have reached, and the current time of the database's clock. */
+  /** Reads the time that acceptances have reached, and the current time of the database's clock. */
   async look(): Promise<{ now: Micros; reached: Micros }> {
     const { rows } = await db.query<LookRow>(LOOK)
     if (rows[0] === undefined) throw new Error('the database returned no time')

@@ -54,7 +54,7 @@ interface CreditRow extends Pick<
 export interface CreditKey {
   accountId: string
   currency: string
-  /** Unix seconds. Grants that begin at this second or later are left out, and grants that expired before it. */
+  /** Unix seconds. Grants that begin at this second or later, and grants that expired before it, are left out. */
   before: number
 }
 
@@ -84,9 +84,9 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null: each combination of
-// filters has its index. Only the filter by contract has none, as a contract's grants are mostly of one account and
-// source.
+// PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null. So each combination
+// of filters can use its index. Only the filter by contract has no index, because a contract's grants are mostly of one
+// account and source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
@@ -96,9 +96,9 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// Credit as it was known before the time $5: grants that were given later are left out, and grants that were voided or
-// archived later count as neither. If $5 is null: credit as it is now. Why key by key: if PostgreSQL has no statistics
-// yet of a table that has just grown, it would read all grants of the namespace.
+// Credit as it was known at $5: later grants are left out, and later voidings and archivings are ignored. If $5 is
+// null, credit as it is now. Keys are looked up one by one. Otherwise PostgreSQL would read all grants of the namespace
+// when it has no statistics yet of a table that has just grown.
 const LIST_CREDIT = `
   SELECT g.grant_id, g.amount, g.effective_at, g.expires_at,
     CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at,
@@ -123,7 +123,7 @@ export interface GrantSum {
 }
 
 /**
- * The sum of the grants of one source for each key, in one round trip and outside of a transaction. The keys may be of
+ * Sums the grants of one source for each key, in one round trip and outside of a transaction. The keys may be of
  * several namespaces.
  */
 export async function sumGrants(
@@ -148,9 +148,9 @@ export async function sumGrants(
 }
 
 /**
- * For each key, the sums by source, including sources of which the account has no grant in force any more; undefined if
- * there is no such account. It takes one round trip, in a transaction or outside of one. The keys may be of several
- * namespaces.
+ * Sums grants by source for each key. Sources without a grant in force are included, if the account had grants of them
+ * before. The result is undefined if there is no such account. It takes one round trip, in a transaction or outside of
+ * one. The keys may be of several namespaces.
  */
 export async function sumGrantsBySource(
   db: Queryable,
@@ -174,7 +174,7 @@ export async function sumGrantsBySource(
   return sums
 }
 
-/** The sums by source for accounts of one namespace; accounts that do not exist are absent. */
+/** Sums grants by source for accounts of one namespace. Accounts that do not exist are absent. */
 export async function sumGrantsOfAccounts(
   db: Queryable,
   namespaceId: string,
@@ -195,8 +195,8 @@ export async function sumGrantsOfAccounts(
 
 export const grantRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: grants of a namespace are created one after the other, so that a reader can follow the list
-   * without missing one.
+   * Inserts a grant, within a transaction. Grants of a namespace are created one after the other, so that a reader that
+   * follows the list misses none.
    *
    * @throws DomainError unprocessable when the account or the metric does not exist
    */
@@ -228,8 +228,8 @@ export const grantRepository = (db: Queryable) => ({
   },
 
   /**
-   * Inserts any number of grants in one statement, of accounts and metrics that exist; they are listed in the order
-   * given.
+   * Inserts any number of grants in one statement. Their accounts and metrics must exist. Lists have the grants in the
+   * given order.
    */
   async insertAll(namespaceId: string, grants: readonly NewGrant[]): Promise<void> {
     await shareBalances(db, namespaceId, grants)
@@ -240,25 +240,25 @@ export const grantRepository = (db: Queryable) => ({
   find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
 
   /**
-   * Within a transaction: the grant no longer counts from now on; voiding again keeps the first time.
+   * Voids a grant, within a transaction: from now on it does not count. Voiding it again keeps the first time.
    *
    * @returns the grant, undefined when there is none
    */
   void: (namespaceId: string, grantId: string) => end(db, VOID, namespaceId, grantId),
 
   /**
-   * Within a transaction: the grant no longer counts from now on; archiving again keeps the first time.
+   * Archives a grant, within a transaction: from now on it does not count. Archiving it again keeps the first time.
    *
    * @returns the grant, undefined when there is none
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * For each key, the grants that have begun before its time and have not expired before it. Voided and archived grants
-   * are included, with the time at which they were voided or archived.
+   * Lists for each key the grants that have begun before its time and have not expired before it. Voided and archived
+   * grants are included, with the time at which they were voided or archived.
    *
-   * @param knownAt Unix seconds of real time, by which grants are given, voided and archived: only what was given,
-   *   voided or archived before it counts; undefined: as it is now
+   * @param knownAt Unix seconds of real time, not of a test clock. Only grants, voidings and archivings before it
+   *   count; if it is undefined, all of them count
    * @returns for each key its grants, in any order
    */
   async listCredit(
@@ -279,7 +279,7 @@ export const grantRepository = (db: Queryable) => ({
   },
 
   /**
-   * In order of creation.
+   * Lists grants in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no grant of the namespace
    */
@@ -311,7 +311,7 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(grantFromRow)[0]
 }
 
-/** Unix seconds with a fraction, because a Date keeps the time of a voiding to the millisecond. */
+/** Returns Unix seconds with a fraction, because a Date keeps the time of a voiding to the millisecond. */
 const preciseSeconds = (at: Date): number => at.getTime() / 1_000
 
 const sourceToColumns = (source: UsageSource) =>

@@ -4,17 +4,18 @@ import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**
- * How the row of a key is read: see migrations/0022_keys_name_what_they_made.sql. New rows have the form `ofContent`.
+ * The forms of a key's row: migrations/0022_keys_name_what_they_made.sql explains them. New rows have the form
+ * `ofContent`.
  */
 export const KEY_FORM = { ofBytes: 1, ofContent: 2 } as const
 export type KeyForm = (typeof KEY_FORM)[keyof typeof KEY_FORM]
 
 /** A request that came with an Idempotency-Key. */
 export interface KeyedRequest {
-  /** Method and path, with the ids in the path: a key can be used once on each route. */
+  /** Method and path, with the ids in the path. A key can be used once on each route. */
   route: string
   key: string
-  /** A SHA-256 of the content: the same for any spelling of it. */
+  /** A SHA-256 of the content. It is equal for all spellings of the same content. */
   digest: Buffer
 }
 
@@ -26,7 +27,7 @@ export interface BegunKey {
   form: KeyForm
 }
 
-/** What a report stored. */
+/** The events that a report stored. */
 export interface ReportedEvents {
   firstId: string
   count: number
@@ -62,8 +63,8 @@ interface FoundRow {
 }
 
 /**
- * Idempotency-Key headers, each used once in a namespace and on a route. docs/reference/keys.md says what is answered
- * when.
+ * Idempotency-Key headers. Each can be used once in a namespace and on a route. docs/reference/keys.md lists the
+ * answers to repeated keys.
  */
 export const idempotencyKeyRepository = (db: Queryable) => {
   const find = async (
@@ -79,8 +80,8 @@ export const idempotencyKeyRepository = (db: Queryable) => {
 
   return {
     /**
-     * Uses a key, within the transaction that makes or changes the resource: if the transaction fails, the key stays
-     * free. Another request with the key waits until this transaction ends.
+     * Uses a key, within the transaction that makes or changes the resource. If the transaction fails, the key stays
+     * free. Another request with the same key waits until this transaction ends.
      *
      * @param formerRoute the route under which an earlier version stored the keys of this route
      * @throws DomainError conflict when the key was used before
@@ -91,7 +92,7 @@ export const idempotencyKeyRepository = (db: Queryable) => {
       if (rowCount === 0) throw usedBefore(await find(namespaceId, request, formerRoute), digest)
     },
 
-    /** Records in the same transaction what the key was used for. */
+    /** Records the resource that the key was used for, in the same transaction. */
     async nameResource(namespaceId: string, { route, key }: KeyedRequest, resourceId: string): Promise<void> {
       await db.query(NAME_RESOURCE, [namespaceId, route, key, resourceId])
     },
@@ -99,11 +100,11 @@ export const idempotencyKeyRepository = (db: Queryable) => {
     /**
      * Begins to use a key for work outside of the database, or continues an earlier attempt with the same content.
      *
-     * @param body the bytes of the request, by which attempts of form 1 are compared
-     * @param at now
+     * @param body the bytes of the request, with which attempts of the form `ofBytes` are compared
+     * @param at the current time
      * @returns the time and the form to work with: new ones, or those of the earlier attempt
      * @throws DomainError conflict when the key was used; unprocessable when the earlier attempt has another content,
-     *   or may have
+     *   or may have another content
      */
     async begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey> {
       const { route, key, digest } = request
@@ -136,7 +137,7 @@ function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   if (resourceId === null)
     return new DomainError(
       'conflict',
-      `${before}, by an earlier version of Tally, which did not keep what for`,
+      `${before}, by an earlier version of Tally, which did not record its resource`,
     )
   const made = count === null || count === 1 ? resourceId : `${count} events, the first of them ${resourceId}`
   const isOther = isKnownToDiffer(found, digest)

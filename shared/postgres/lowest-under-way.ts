@@ -13,7 +13,7 @@ interface LookedRow {
   counts_for_ms: number
 }
 
-// This statement has no parameters, so that its time is before its snapshot: a gateway that is not in the snapshot
+// Without parameters, the statement's time is earlier than its snapshot. So a gateway that is not in the snapshot
 // begins after that time.
 const LOOK = `
   SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS now, reached_acceptance() AS reached,
@@ -22,13 +22,13 @@ const LOOK = `
   FROM (SELECT) AS one LEFT JOIN gateways ON true`
 
 /**
- * Returns a function that reads the time before which no gateway appends any event any more: the lowest time in the
- * rows that count. If no row counts, it is now, or the time that acceptances have reached if that is later. A gateway
- * that begins later accepts nothing before that time.
+ * Returns a function that reads a time before which no gateway will append another event: the lowest time in the rows
+ * that count. If no row counts, it is now, or the time that acceptances have reached if that is later. A gateway that
+ * begins later accepts nothing before that time.
  *
- * A row counts by the database's clock. It also counts if this process has seen it renewed recently, by a clock that is
- * never set. Otherwise no row would count when the database's clock is ahead for a moment, although gateways go on
- * accepting events.
+ * The database's clock decides whether a row counts. A row also counts if this process has seen its renewal recently,
+ * by a clock that is never set. Otherwise, when the database's clock is ahead for a moment, no row would count,
+ * although gateways still accept events.
  */
 export function lowestUnderWayIn(
   db: Queryable,

@@ -9,7 +9,7 @@ import { inNamespace } from './core/transaction.ts'
  * Makes a company with its first namespace, and records in the audit trail that an operator did so.
  *
  * @param andThen further work in the same transaction
- * @returns its id
+ * @returns the id of the company
  * @throws DomainError conflict when another company has the name
  */
 export async function makeCompany(

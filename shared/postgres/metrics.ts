@@ -30,8 +30,8 @@ const METRICS: ResourceTable<Metric> = {
 }
 
 /**
- * The ids of each namespace's metrics that are not archived, in order of creation; in one round trip, outside of a
- * transaction.
+ * Lists the ids of each namespace's metrics that are not archived, in order of creation. It takes one round trip,
+ * outside of a transaction.
  */
 export async function listActiveMetricIds(
   db: Queryable,
@@ -51,14 +51,14 @@ export const metricRepository = (db: Queryable) => ({
   findByExternalId: (namespaceId: string, externalId: string) =>
     findByExternalId(db, METRICS, namespaceId, externalId),
 
-  /** Within a transaction. @throws DomainError conflict when another metric has the external id */
+  /** Inserts a metric, within a transaction. @throws DomainError conflict when another metric has the external id */
   insert: (namespaceId: string, metric: NewMetric) => insertInOrder(db, METRICS, namespaceId, metric),
 
   /** @throws DomainError unprocessable when another metric has the external id */
   update: (namespaceId: string, metricId: string, changes: Changes<Omit<NewMetric, 'id'>>) =>
     updateRow(db, METRICS, namespaceId, metricId, changes),
 
-  /** In order of creation; unknown ids are absent. */
+  /** Lists the metrics with these ids, in order of creation. Unknown ids are absent. */
   listByIds: (namespaceId: string, metricIds: readonly string[]) =>
     listRowsByIds(db, METRICS, namespaceId, metricIds),
 

@@ -1,6 +1,6 @@
 import type { Queryable } from './core/pool.ts'
 
-/** How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough for tests. */
+/** How far a clock may run ahead. Every time that it shows must fit into 32 bits. Ten years are enough for tests. */
 export const AHEAD_MAX_S = 3_653 * 86_400
 
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
@@ -15,11 +15,11 @@ const RESET = `
   UPDATE namespace_clocks SET ahead_ms = 0, updated_at = clock_timestamp() WHERE namespace_id = $1`
 
 /**
- * The clocks of namespaces: how far each runs ahead of real time. Only the clock of a test company ever does. A
- * caller that knows the mode should check it first, so that a live company costs no query.
+ * The clocks of namespaces: how far each runs ahead of real time. Only the clock of a test company can be ahead. A
+ * caller that knows the mode should check the mode first, so that a live company costs no query.
  */
 export const namespaceClockRepository = (db: Queryable) => ({
-  /** The current time in a namespace, by this database's clock; in any transaction, or in none. */
+  /** Reads the current time in a namespace, by this database's clock, in any transaction or in none. */
   async now(namespaceId: string): Promise<Date> {
     const values = [namespaceId]
     const { rows } = await db.query<{ now: Date }>({ name: 'namespace-now', text: NOW, values })
@@ -35,7 +35,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
   },
 
   /**
-   * Within a transaction in the namespace: sets the clock forward; a clock that is further ahead is not changed.
+   * Sets the clock forward, within a transaction in the namespace. A clock that is further ahead is not changed.
    *
    * @returns how far it is ahead now
    */
@@ -44,7 +44,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
     return Number(rows[0]?.ahead_ms ?? 0)
   },
 
-  /** Within a transaction in the namespace: sets the clock back to real time. */
+  /** Sets the clock back to real time, within a transaction in the namespace. */
   async reset(namespaceId: string): Promise<void> {
     await db.query(RESET, [namespaceId])
   },

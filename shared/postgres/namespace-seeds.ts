@@ -8,7 +8,7 @@ export interface SeededCatalogue {
   contractId: string
 }
 
-/** What a seed has made in a namespace, in order of creation. */
+/** The resources that a seed has made in a namespace, in order of creation. */
 export interface SeededResources extends SeededCatalogue {
   customerIds: readonly string[]
   accountIds: readonly string[]
@@ -25,7 +25,7 @@ export interface NamespaceSeed {
 const FIND = 'SELECT up_to, made FROM namespace_seeds WHERE namespace_id = $1 AND seed = $2'
 const INSERT = 'INSERT INTO namespace_seeds (namespace_id, seed, up_to, made) VALUES ($1, $2, $3, $4)'
 
-/** What seeds have made in a namespace. */
+/** The resources that seeds have made in a namespace. */
 export const namespaceSeedRepository = (db: Queryable) => ({
   async find(namespaceId: string, seed: number): Promise<NamespaceSeed | undefined> {
     const { rows } = await db.query<{ up_to: Date; made: SeededResources }>(FIND, [namespaceId, seed])

@@ -33,7 +33,7 @@ export const priceRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, PRICES),
 
   /**
-   * Within a transaction.
+   * Inserts a price, within a transaction.
    *
    * @throws DomainError unprocessable when there is no such product, or it is archived
    */
@@ -53,15 +53,17 @@ export const priceRepository = (db: Queryable) => ({
   update: (namespaceId: string, priceId: string, description: string | null | undefined) =>
     updateRow(db, PRICES, namespaceId, priceId, { description }),
 
-  /** The prices with these ids; unknown ids are absent. */
+  /** Lists the prices with these ids. Unknown ids are absent. */
   listByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds),
 
-  /** The prices with these ids. Within a transaction: no price of these is archived until the transaction ends. */
+  /**
+   * Lists the prices with these ids, within a transaction. No one can archive these prices until the transaction ends.
+   */
   shareByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds, 'FOR SHARE'),
 
-  /** @param productId only prices of this product */
+  /** @param productId limits the list to prices of this product; undefined for all */
   list: (namespaceId: string, productId: string | undefined, page: PageRequest) =>
     listRows(db, PRICES, namespaceId, { product_id: productId }, page),
 })

@@ -30,10 +30,10 @@ const PRODUCTS: ResourceTable<Product> = {
 export const productRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, PRODUCTS),
 
-  /** Within a transaction. @throws DomainError conflict when another product has the external id */
+  /** Inserts a product, within a transaction. @throws DomainError conflict when another product has the external id */
   insert: (namespaceId: string, product: NewProduct) => insertInOrder(db, PRODUCTS, namespaceId, product),
 
-  /** Within a transaction: the product does not change until the transaction ends. */
+  /** Finds a product, within a transaction. The product does not change until the transaction ends. */
   share: (namespaceId: string, productId: string) =>
     findRow(db, PRODUCTS, namespaceId, productId, 'FOR SHARE'),
 
@@ -41,7 +41,7 @@ export const productRepository = (db: Queryable) => ({
   update: (namespaceId: string, productId: string, changes: Changes<Omit<NewProduct, 'id'>>) =>
     updateRow(db, PRODUCTS, namespaceId, productId, changes),
 
-  /** @param externalId lists only the product with this external id; undefined: all */
+  /** @param externalId limits the list to the product with this external id; undefined for all */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, PRODUCTS, namespaceId, { external_id: externalId }, page),
 })

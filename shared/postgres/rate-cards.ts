@@ -39,24 +39,24 @@ const IS_FOLLOWED = `
 export const rateCardRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, RATE_CARDS),
 
-  /** Within a transaction. @throws DomainError conflict when another card has the external id */
+  /** Inserts a rate card, within a transaction. @throws DomainError conflict when another card has the external id */
   insert: (namespaceId: string, card: NewRateCard) => insertInOrder(db, RATE_CARDS, namespaceId, card),
 
   /**
-   * Within a transaction: until it ends, no other transaction changes the card's rates or makes a contract follow the
-   * card.
+   * Finds and locks a card, within a transaction. Until the transaction ends, no other transaction changes the card's
+   * rates or makes a contract follow the card.
    */
   lock: (namespaceId: string, rateCardId: string) =>
     findRow(db, RATE_CARDS, namespaceId, rateCardId, 'FOR UPDATE'),
 
   /**
-   * The cards with these ids, for a transaction that makes a contract follow them: no card of these changes until the
-   * transaction ends. Other transactions may share the cards, too. Unknown ids are absent.
+   * Lists and locks the cards with these ids, for a transaction that makes a contract follow them. No card of these
+   * changes until the transaction ends. Other transactions may share the lock. Unknown ids are absent.
    */
   share: (namespaceId: string, rateCardIds: readonly string[]) =>
     listRowsByIds(db, RATE_CARDS, namespaceId, rateCardIds, 'FOR SHARE'),
 
-  /** Whether a line of a contract follows the card, ever did or is going to. */
+  /** Whether a contract has, had or will have a line with this card. */
   async isFollowed(namespaceId: string, rateCardId: string): Promise<boolean> {
     const row = await firstRow<{ isFollowed: boolean }>(db, IS_FOLLOWED, [namespaceId, rateCardId])
     return row?.isFollowed === true
@@ -72,12 +72,13 @@ export const rateCardRepository = (db: Queryable) => ({
     changes: Changes<Pick<RateCard, 'name' | 'description' | 'externalId'>>,
   ) => updateRow(db, RATE_CARDS, namespaceId, rateCardId, changes),
 
-  /** @param externalId lists only the card with this external id; undefined: all */
+  /** @param externalId limits the list to the card with this external id; undefined for all */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, RATE_CARDS, namespaceId, { external_id: externalId }, page),
 
   /**
-   * All rates that these cards ever had, in order of creation, in one query; a card without rates has an empty list.
+   * Lists all rates that these cards ever had, in order of creation, in one query. A card without rates has an empty
+   * list.
    */
   listRatesOf: (namespaceId: string, rateCardIds: readonly string[]): Promise<Map<string, Rate[]>> =>
     rateRepository(db).listOfCards(namespaceId, rateCardIds),

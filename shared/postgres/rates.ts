@@ -21,14 +21,14 @@ interface RateRow {
   ends_at: Date | null
   created_at: Date
   product_id: string
-  /** Sorted by code point. null comes last and stands for all other values. */
+  /** Sorted by code point. null comes last and means all other values. */
   price_values: (string | null)[]
   /** The price of each value. */
   price_ids: string[]
 }
 
-// Why prices are read as JSON: a card has up to 2,000 of them. A row for each, which repeats the whole rate, would make
-// almost a megabyte.
+// Why prices are read as JSON: a card may have 2,000 prices. If each were a row that repeats the whole rate, the rows
+// would make almost a megabyte.
 const SELECT = `
   SELECT r.rate_id, r.rate_card_id, r.metric_id, r.currency, r.aggregation, r.filters, r.group_by, r.starts_at, r.ends_at,
     r.created_at, p.price_values, p.price_ids,
@@ -39,9 +39,9 @@ const SELECT = `
     FROM rate_prices WHERE namespace_id = $1 AND rate_id = r.rate_id
   ) p
   WHERE r.namespace_id = $1`
-// Why each rate is created a microsecond after the one before: lists keep the order in which they were given. They are
-// also later than all other rates of the card. So a reader that follows the list misses none when a clock is set back.
-// The card stays locked until the transaction ends.
+// Each rate is created a microsecond after the one before, so that lists keep the given order. All new rates are later
+// than the other rates of the card. So a reader that follows the list misses none, even after a clock was set back. The
+// card stays locked until the transaction ends.
 const INSERT = `
   INSERT INTO rates (namespace_id, rate_id, rate_card_id, metric_id, currency, aggregation, filters, group_by, scope_digest,
     starts_at, ends_at, created_at)
@@ -106,13 +106,13 @@ export const rateRepository = (db: Queryable) => ({
     await db.query(END, [namespaceId, rateCardId, rateIds, endsAt])
   },
 
-  /** The rates of a card that have not ended at `at`, future ones included, in order of creation. */
+  /** Lists the rates of a card that have not ended at `at`, in order of creation. Future rates are included. */
   async listNotEnded(namespaceId: string, rateCardId: string, at: number): Promise<RateRecord[]> {
     const { rows } = await db.query<RateRow>(LIST_NOT_ENDED, [namespaceId, rateCardId, at])
     return rows.map(rateFromRow)
   },
 
-  /** All rates that each of these cards ever had, in order of creation. */
+  /** Lists all rates that each of these cards ever had, in order of creation. */
   async listOfCards(namespaceId: string, rateCardIds: readonly string[]): Promise<Map<string, RateRecord[]>> {
     const { rows } = await db.query<RateRow>(LIST_OF_CARDS, [namespaceId, rateCardIds])
     const rates = new Map(rateCardIds.map((id): [string, RateRecord[]] => [id, []]))
@@ -121,9 +121,9 @@ export const rateRepository = (db: Queryable) => ({
   },
 
   /**
-   * All rates that a card ever had, in order of creation.
+   * Lists all rates that a card ever had, in order of creation.
    *
-   * @param at lists only rates in force at this second; undefined: all
+   * @param at limits the list to rates in force at this second; undefined for all
    * @throws DomainError malformed when startingAfter is no rate of the card
    */
   async list(

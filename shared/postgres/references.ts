@@ -5,9 +5,9 @@ const LIST_EXISTING = `
   UNION ALL
   SELECT metric_id FROM metrics WHERE namespace_id = $1 AND metric_id = ANY ($3)`
 
-/** Finds what usage events refer to. */
+/** Finds the accounts and metrics that usage events refer to. */
 export const referenceRepository = (db: Queryable) => ({
-  /** Which of the ids exist in the namespace, archived ones included; one statement for all of them. */
+  /** Lists those of the ids that exist in the namespace, archived ones included. It takes one statement. */
   async listExisting(
     namespaceId: string,
     accountIds: readonly string[],

@@ -14,7 +14,7 @@ export type RefillConfigurationChanges = Changes<
   Pick<RefillConfiguration, 'minimumBalance' | 'targetBalance' | 'isActive'>
 >
 
-/** What identifies a configuration. */
+/** The key of a configuration. */
 export type RefillConfigurationKey = Pick<RefillConfiguration, 'accountId' | 'metricId'>
 
 interface RefillConfigurationRow {
@@ -84,8 +84,8 @@ export interface LockedRefillConfiguration extends Pick<
 
 export const refillConfigurationRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: configurations of a namespace are created one after the other, so that a reader can follow
-   * the list without missing one.
+   * Inserts a configuration, within a transaction. Configurations of a namespace are created one after the other, so
+   * that a reader that follows the list misses none.
    *
    * @throws DomainError conflict when the account already has a configuration for the metric; unprocessable when the
    *   account or the metric does not exist, or the target is not above the minimum
@@ -121,7 +121,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     return findOne(db, UPDATE, [namespaceId, key.accountId, key.metricId, JSON.stringify(columns)])
   },
 
-  /** Keys of active configurations, in their order, after a given key or from the start. */
+  /** Lists the keys of active configurations in their order, after a given key or from the start. */
   async listActiveKeys(
     namespaceId: string,
     after: RefillConfigurationKey | undefined,
@@ -137,8 +137,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * The balance below which each of these accounts and metrics is refilled now. Only active configurations of
-   * accounts and metrics that are not archived.
+   * Lists the balance below which each of these accounts and metrics is refilled now. It includes only active
+   * configurations of accounts and metrics that are not archived.
    */
   async listMinimums(
     namespaceId: string,
@@ -155,8 +155,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Locks configurations until the transaction ends. Configurations that another transaction has locked, or that are
-   * not to be refilled any more, are absent.
+   * Locks configurations until the transaction ends. A configuration is absent when another transaction has locked it,
+   * or when it must not be refilled any more.
    */
   async lock(
     namespaceId: string,
@@ -176,7 +176,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     }))
   },
 
-  /** Within the transaction that locked the configuration: records that the refill with this number is made. */
+  /** Records that the refill with this number is made, within the transaction that locked the configuration. */
   async countOccurrence(
     namespaceId: string,
     { accountId, metricId }: RefillConfigurationKey,
@@ -186,10 +186,10 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * In order of creation.
+   * Lists configurations in order of creation.
    *
-   * @param filter lists only configurations of an account or of a metric; undefined fields do not filter
-   * @param after the last configuration of the page before
+   * @param filter limits the list to configurations of an account or of a metric; undefined fields do not filter
+   * @param after the last configuration of the previous page
    * @throws DomainError malformed when `after` is not in the namespace
    */
   async list(
@@ -229,7 +229,7 @@ function explain(err: unknown): unknown {
     return because('unprocessable', 'account_id: there is no such account')
   if (isForeignKeyViolation(err, 'refill_configurations_metric'))
     return because('unprocessable', 'metric_id: there is no such metric')
-  // PostgreSQL compares the final values of the row, exactly: no other change can come in between.
+  // PostgreSQL checks the final values of the row, exactly. So no other change can come in between.
   if (isCheckViolation(err, 'refill_configurations_target'))
     return because('unprocessable', 'target_balance: must be greater than minimum_balance')
   return err

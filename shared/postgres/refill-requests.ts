@@ -17,7 +17,7 @@ const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
   WHERE namespace_id = $1 AND is_active`
 const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
-// The message has only the namespace; it names no account and no metric.
+// The message consists of the namespace. It names no account and no metric.
 const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
 /**
@@ -32,8 +32,8 @@ export async function requestRefill(
 }
 
 /**
- * Asks the refill services to check every balance of a namespace that has an active refill configuration, because the
- * grants in force may have changed for all of them.
+ * Asks the refill services to check every balance of a namespace that has an active refill configuration. The grants in
+ * force may have changed for all of these balances.
  */
 export async function requestRefills(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_ALL, [namespaceId])
@@ -50,7 +50,7 @@ export async function requestCredits(db: Queryable, namespaceId: string): Promis
 export interface RefillRequestListener {
   onRequest: (request: RefillRequest) => void
   onCreditRequest: (namespaceId: string) => void
-  /** Called when listening begins, and again after each interruption: earlier requests may have been missed. */
+  /** Called when listening begins, and again after each interruption, because earlier requests may have been missed. */
   onGap: () => void
 }
 

@@ -29,7 +29,7 @@ export interface RefillLimits {
   perDayMax: number
 }
 
-/** What the refills so far mean for the next one. */
+/** The facts about past refills that decide about the next one. */
 export interface RefillHistory {
   /** The time from which the last refill is effective, by the namespace's clock; null before the first. */
   effectiveAt: Date | null
@@ -51,7 +51,7 @@ const LIST = `
   SELECT ${COLUMNS} FROM refills
   WHERE ${OF_CONFIGURATION} AND occurrence > $5::bigint
   ORDER BY occurrence LIMIT $4`
-// The limits of refills use this database's clock, whatever the namespace's clock says.
+// The limits of refills use this database's clock, not the clock of the namespace.
 const HISTORIES = `
   SELECT last.effective_at,
     greatest(0, coalesce(extract(epoch FROM last.created_at - clock_timestamp()) * 1000 + $4::float8, 0))::float8 AS wait_ms,
@@ -78,7 +78,7 @@ export const refillRepository = (db: Queryable) => ({
     ])
   },
 
-  /** The histories of some configurations, in the order given; within a transaction that has locked their rows. */
+  /** Lists the histories of configurations, in the given order, within a transaction that has locked their rows. */
   async listHistories(
     namespaceId: string,
     keys: readonly RefillConfigurationKey[],
@@ -102,7 +102,7 @@ export const refillRepository = (db: Queryable) => ({
   },
 
   /**
-   * The refills of a configuration, in order of creation.
+   * Lists the refills of a configuration, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is not the grant of one of these refills
    */

@@ -12,8 +12,8 @@ const LIST_DUE = `
 const LIST_RETIRED =
   'SELECT namespace_id FROM namespaces WHERE retired_at IS NOT NULL AND namespace_id = ANY ($1)'
 const REMOVE_ROWS = 'SELECT empty_namespace($1, $2) AS gone'
-// Once no data can arrive late any more, the namespace is emptied again after a day, and then each time after twice as
-// long: lines that are put back from the dead letters may arrive at any time.
+// When late data can no longer arrive, the namespace is emptied again after a day, and then each time after twice as
+// long. This never ends, because lines that are put back from the dead letters may arrive at any time.
 const NOTE_EMPTIED = `
   UPDATE namespaces SET emptied_at = clock_timestamp(),
     empty_again_at = clock_timestamp() + CASE WHEN $2::boolean
@@ -22,13 +22,13 @@ const NOTE_EMPTIED = `
 
 /** Namespaces that were reset, and the removal of their rows. */
 export const retiredNamespaceRepository = (db: Queryable) => ({
-  /** The namespaces that have to be emptied now, again or for the first time. */
+  /** Lists the namespaces that have to be emptied now, again or for the first time. */
   async listDue(limit: number): Promise<RetiredNamespace[]> {
     const { rows } = await db.query<{ namespace_id: string; retired_at: Date }>(LIST_DUE, [limit])
     return rows.map(({ namespace_id: id, retired_at: retiredAt }) => ({ id, retiredAt }))
   },
 
-  /** Which of the ids are retired. */
+  /** Lists those of the ids that are retired. */
   async listRetired(ids: readonly string[]): Promise<string[]> {
     const { rows } = await db.query<{ namespace_id: string }>(LIST_RETIRED, [ids])
     return rows.map(({ namespace_id: id }) => id)

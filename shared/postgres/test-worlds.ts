@@ -20,10 +20,12 @@ interface Lease extends World {
 }
 
 /**
- * The worlds of test companies, the same for all processes. Callers are cached for seconds, so each request of a test
- * company looks up its company's namespace again. That is one round trip, on connections that no live company uses.
- * Each company has a lock for readers and writers: requests that write hold it shared (enter); a reset or a move of the
- * clock holds it exclusively (move).
+ * The worlds of test companies, which are the same for all processes. Callers are cached for seconds. Therefore each
+ * request of a test company looks up its company's namespace again. That takes one round trip, on connections that no
+ * live company uses.
+ *
+ * Each company has a lock that can be shared. Requests that write share it (enter). A reset or a move of the clock
+ * takes it exclusively (move).
  *
  * @see docs/decisions/0010-worlds-of-test-companies.md
  */
@@ -31,10 +33,11 @@ export interface TestWorlds {
   /** Returns the world for a request that only reads. */
   look(companyId: string): Promise<World>
   /**
-   * Enters the world for a request that writes: the world is not moved until the request leaves it.
-   *
-   * @param onLost called when the world may be moved after all, because the connection with the lock was lost
-   */
+   /**
+    * Enters the world for a request that writes. The world is not moved until the request leaves it.
+    *
+    * @param onLost called when the world may be moved after all, because the connection with the lock was lost
+    */
   enter(companyId: string, onLost: () => void): Promise<Lease>
   /**
    * Moves the world, in one transaction in its namespace. It waits for the requests that have entered, and later
@@ -47,20 +50,20 @@ export interface TestWorlds {
 
 /**
  * Requests that enter within this time after the first of them share a connection. A later request uses another
- * connection, and waits behind a move that is waiting.
+ * connection. If a move is waiting, that request waits until the move is done.
  */
 const TOGETHER_MS = 100
-/** The connections for all requests of test companies; more requests wait. */
+/** The number of connections for all requests of test companies. Further requests wait. */
 const CONNECTIONS = 10
 /**
- * At most this many connections hold one company's world, and one more moves it. Half of the connections are left for
- * other companies.
+ * At most this many connections are used to enter one company's world, and one more to move it. Half of the connections
+ * are left for other companies.
  */
 const GROUPS_OF_COMPANY = 4
 /** How long a move waits for requests that have entered, while others wait for the move. */
 const LEASE_WAIT_MS_MAX = 8_000
 
-/** Opens the connections for requests of test companies, closed with the process. */
+/** Opens the connections for requests of test companies. They are closed with the process. */
 export function openTestWorlds(
   postgres: PostgresServer,
   requestTimeoutMs: number,
@@ -68,7 +71,7 @@ export function openTestWorlds(
   log: Logger,
 ): TestWorlds & { pool: Pool } {
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
-  // This is less than a statement's time limit, because requests that wait for the move wait as long.
+  // This is less than a statement's time limit, because requests that wait for the move wait just as long.
   const leaseWaitMs = Math.min(LEASE_WAIT_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
   return { pool, ...testWorlds(pool, leaseWaitMs, requestTimeoutMs) }
 }
@@ -82,7 +85,7 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
  * @param leaseWaitMs how long a move waits for requests that have entered
- * @param leaseMsMax the time after which a lease ends by itself. The request then has an answer, and a client that does
+ * @param leaseMsMax the time after which a lease ends by itself. By then the request has its answer. A client that does
  *   not read the answer must not block others
  * @internal
  */
@@ -94,7 +97,7 @@ export function testWorlds(
 ): TestWorlds {
   const groups = new Map<string, LeaseGroup>()
   const entering = ofEachCompany(groupsOfCompany, CONNECT_MS, areInside)
-  // Of several moves at once, only one holds a connection: they would wait for each other's lock anyway.
+  // Of several moves at once, only one holds a connection, because the others would wait for its lock anyway.
   const moving = ofEachCompany(1, leaseWaitMs, isHeld)
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
@@ -148,7 +151,7 @@ const ofEachCompany = (atOnceOfOne: number, waitMs: number, rejection: () => Err
   })
 
 const areInside = (): DomainError =>
-  new DomainError('overloaded', 'too many requests of this company that write do not end: try again')
+  new DomainError('overloaded', 'too many writing requests of this company are unfinished: try again')
 
 const isHeld = (cause?: unknown): DomainError =>
   new DomainError(
@@ -161,7 +164,7 @@ const isHeld = (cause?: unknown): DomainError =>
 interface LeaseGroup {
   entered: Promise<World>
   holders: Set<{ onLost: () => void }>
-  /** Whether one more request may enter: only for a limited time, or a waiting move might never get its turn. */
+  /** Whether one more request may enter. The time for this is limited, or a waiting move might never get its turn. */
   isOpen(): boolean
   /** Gives the connection back once the last request has left. */
   end(): void

@@ -4,16 +4,16 @@ import type { Queryable } from './core/pool.ts'
 /** The number of events of a namespace in a month, when they were last counted. */
 export interface UsageCount {
   namespaceId: string
-  /** In UTC, as 202609. */
+  /** The month in UTC, such as 202609. */
   month: number
-  /** Counts events that were accepted before countedBefore. */
+  /** The number of events that were accepted before countedBefore. */
   events: number
   countedBefore: Micros
   /** How many of these events the latest count did not find. */
   missing: number
 }
 
-/** The events of all companies that were lost, according to the last counts. */
+/** A summary of the last counts for all companies. `missing` is the number of lost events. */
 interface CountSummary {
   missing: number
   /** The months with missing events, in order. */
@@ -38,7 +38,7 @@ const SUMMARY = `
     coalesce(array_agg(DISTINCT c.month ORDER BY c.month) FILTER (WHERE c.missing > 0), '{}') AS months,
     extract(epoch FROM clock_timestamp() - min(c.counted_at))::float8 AS age_s
   FROM usage_counts c JOIN namespaces n ON n.namespace_id = c.namespace_id AND n.retired_at IS NULL`
-// The stored number of events never decreases. While events are missing it does not change, or the loss would be
+// The stored number of events never decreases. While events are missing it does not change. Otherwise the loss would be
 // forgotten.
 const SAVE = `
   INSERT INTO usage_counts AS c (namespace_id, month, events, counted_before, counted_at, missing)
@@ -50,7 +50,7 @@ const SAVE = `
     counted_before =
       CASE WHEN excluded.missing = 0 THEN greatest(c.counted_before, excluded.counted_before) ELSE c.counted_before END`
 
-/** Within inEveryNamespace: the counts of every company, without those of reset namespaces. */
+/** The counts of every company, without those of reset namespaces. It needs a transaction of inEveryNamespace. */
 export const everyUsageCountRepository = (db: Queryable) => ({
   async list(): Promise<UsageCount[]> {
     const { rows } = await db.query<CountRow>(LIST)
@@ -75,7 +75,7 @@ export const everyUsageCountRepository = (db: Queryable) => ({
 })
 
 export const usageCountRepository = (db: Queryable) => ({
-  /** Within inNamespace: stores counts; does nothing for a namespace that was reset or does not exist. */
+  /** Stores counts, within inNamespace. It does nothing for a namespace that was reset or does not exist. */
   async save(namespaceId: string, counts: readonly Omit<UsageCount, 'namespaceId'>[]): Promise<void> {
     await db.query(SAVE, [
       namespaceId,

@@ -196,7 +196,7 @@ describe('operations with an Idempotency-Key', function () {
       const { status, text } = await post(live, await goodOf(operationId), key)
       expect([status, text]).to.deep.equal([
         409,
-        'Idempotency-Key: this key was used before, by an earlier version of Tally, which did not keep what for',
+        'Idempotency-Key: this key was used before, by an earlier version of Tally, which did not record its resource',
       ])
     }
   })

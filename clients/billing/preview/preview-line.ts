@@ -2,7 +2,7 @@ import type { SchemaOf } from '../../contract.ts'
 
 type InvoiceSummary = SchemaOf<'InvoiceSummary'>
 
-/** Columns of CSV. None of their values holds a comma, a quote or the end of a line, so none is quoted. */
+/** The columns of the CSV. No value contains a comma, a quote or a line end, so no value is quoted. */
 const COLUMNS: Record<string, (preview: InvoiceSummary) => string> = {
   contract_id: ({ contract_id: id }) => id,
   account_id: ({ account_id: id }) => id,
@@ -26,7 +26,7 @@ const COLUMNS: Record<string, (preview: InvoiceSummary) => string> = {
 /** The first line of CSV. */
 export const CSV_HEADER = Object.keys(COLUMNS).join(',')
 
-/** A preview as a line of CSV: exact amounts, times in UTC. */
+/** Writes a preview as a line of CSV, with exact amounts and with times in UTC. */
 export const csvLine = (preview: InvoiceSummary): string =>
   Object.values(COLUMNS)
     .map((column) => column(preview))

@@ -12,8 +12,8 @@ export interface Progress {
 const PLAIN_EVERY_MS = 5_000
 
 /**
- * A bar on a terminal, else a line every few seconds. The number of contracts is only known with the last page. Until
- * that page is read, the bar ends one page ahead.
+ * Shows a bar on a terminal, otherwise a line every few seconds. The number of contracts is known only when the last
+ * page is read. Until then, the bar ends one page ahead.
  *
  * @param page how many contracts a page has
  * @param screen the terminal, or undefined

@@ -13,11 +13,11 @@ import { type Progress, showProgress } from './progress.ts'
 
 const PAGE = 100
 
-/** Where lines are written: standard output, or a file, in which all lines appear at once when it is finished. */
+/** The place for lines: standard output, or a file. All lines appear in the file at once when it is finished. */
 interface Output {
   write(lines: readonly string[]): Promise<void>
   finish(): Promise<void>
-  /** Drops the lines for a file, and keeps the file that was there before. */
+  /** Drops the lines for a file, and keeps the previous file. */
   abandon(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ interface Output {
  * npm run preview: writes the previews of a period of all contracts to a file.
  *
  * @returns 0 when all previews are in the file, 130 when the run was interrupted
- * @throws UsageError when the options are not valid, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when the program cannot continue
  */
 export async function runPreview(context: ProgramContext): Promise<number> {
   const options = readPreviewOptions(context.args)
@@ -81,7 +81,7 @@ async function writePreviews(
   const totals = new Map<string, number>()
   let contracts = 0
   let cursor: string | undefined
-  // A time that was not given is taken from the first page, which has it from the company's clock.
+  // A time that was not given is taken from the first page. Tally takes it from the company's clock.
   let [second, usageBefore] = [at ?? asOf, asOf]
   if (format === 'csv') await output.write([CSV_HEADER])
   for (;;) {

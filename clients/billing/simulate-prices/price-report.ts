@@ -20,7 +20,7 @@ type Figures = Pick<SimulatedAccount, 'baseline' | 'candidate' | 'difference'>
 
 const HEADINGS = ['baseline', 'candidate', 'difference', '']
 
-/** The totals of all accounts: a table, how many pay more and less, and the distribution of the differences. */
+/** Reports the totals of all accounts: a table, how many pay more and less, and the distribution of the differences. */
 export const totalsReport = (totals: Totals): string[] => [
   ...formatTable(['', ...HEADINGS], [[accountsText(totals.accounts), ...cellsOf(totals)]], 1),
   ...(totals.in_other_currencies === 0
@@ -32,7 +32,7 @@ export const totalsReport = (totals: Totals): string[] => [
   ...distributionReport(totals.quantiles),
 ]
 
-/** The accounts whose bills would change most, or nothing. */
+/** Lists the accounts whose bills would change most. If there are none, it lists nothing. */
 export const largestReport = ({ largest }: Totals): string[] =>
   (
     [
@@ -58,7 +58,7 @@ const cellsOf = ({ baseline, candidate, difference }: Figures): string[] => [
   percentText(difference, baseline),
 ]
 
-/** An exact decimal with its digits in groups of three. */
+/** Writes an exact decimal with its digits in groups of three. */
 function grouped(text: string): string {
   const [integer = '', fraction] = text.split('.')
   const whole = integer.replace(/\B(?=(\d{3})+$)/g, ',')
@@ -68,7 +68,7 @@ function grouped(text: string): string {
 const signed = (text: string): string =>
   text.startsWith('-') || text === '0' ? grouped(text) : `+${grouped(text)}`
 
-/** A difference in percent of the baseline, to a tenth; empty when the baseline is 0. */
+/** Writes a difference in percent of the baseline, to a tenth. The text is empty when the baseline is 0. */
 function percentText(difference: string, baseline: string): string {
   const of = parseRatio(baseline)
   if (isZeroRatio(of)) return ''
@@ -93,13 +93,13 @@ function changedReport({ accounts, increased, decreased, unchanged }: Totals): s
   return table.map((line, index) => `${line}  ${bars[index] ?? ''}`.trimEnd())
 }
 
-/** A bar; at least a short one for any count above 0. */
+/** Draws a bar. For any count above 0 the bar has at least one character. */
 const bar = (count: number, most: number): string =>
   '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((BAR_WIDTH * count) / most)))
 
 /**
- * A box plot from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th. Numbers
- * are rounded only for the drawing.
+ * Draws a box plot from the 5th to the 95th percentile. The box is from the 25th to the 75th percentile, with a mark at
+ * the 50th. Numbers are rounded only for the drawing.
  */
 function distributionReport(quantiles: Totals['quantiles']): string[] {
   const { p5, p25, p50, p75, p95 } = quantiles
@@ -116,7 +116,7 @@ function distributionReport(quantiles: Totals['quantiles']): string[] {
   const names = ['5 %', '25 %', 'half', '75 %', '95 %']
   const values = [p5, p25, p50, p75, p95].map(signed)
   return [
-    'difference of an account: so many accounts are not above',
+    'difference per account, and the share of accounts that are not above it',
     ...formatTable(names, [values], 0).map((line) => `  ${line}`),
     `  ${drawing}`,
   ]

@@ -10,12 +10,13 @@ const CARD_ID = /^rate_card_[0-9a-f]{32}$/
 
 /**
  * The operations that a simulation needs.
- * @throws what Ask throws, and StartupError when Tally refuses
+ * @throws the errors of Ask, and StartupError when Tally refuses
  */
 export const priceSimulations = (ask: Ask) => ({
   /**
+   * Finds a rate card.
    * @param card its id or its external id
-   * @param option the option that named it, for the error
+   * @param option the option that names the card, for the error
    */
   async findCard(card: string, option: string): Promise<CardName> {
     if (CARD_ID.test(card)) {

@@ -19,7 +19,7 @@ const PAGE_MAX = 100
  * npm run simulate-prices: shows what accounts would pay by a rate card, compared with what they pay.
  *
  * @returns 0 when all went well, 130 when it was interrupted
- * @throws UsageError when the options are not valid, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when the program cannot continue
  */
 export async function runPriceSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulatePricesOptions(context.args, Math.floor(Date.now() / 1_000))
@@ -109,7 +109,7 @@ function plan(
   ]
 }
 
-/** Reads the accounts of all pages; the first page is given. */
+/** Reads the accounts of all pages. The first page is given. */
 async function listAll(
   first: SchemaOf<'Simulation'>,
   count: number,

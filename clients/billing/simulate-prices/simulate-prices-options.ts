@@ -87,7 +87,7 @@ function timeOf(option: string, text: string): number {
 }
 
 /**
- * The first second of a UTC month.
+ * Finds the first second of a UTC month.
  * @param months the distance from the current month
  */
 function monthStart(now: number, months: number): number {

@@ -4,17 +4,17 @@ import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { isPrintable } from '../../../shared/text/printable.ts'
 import type { TallyResources } from '../tally-resources.ts'
 
-/** Finds the ids of accounts by their external ids; an external id without an account is absent. */
+/** Finds the ids of accounts by their external ids. External ids without an account are absent. */
 export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>
 
 const CACHED_MAX = 200_000
 
 /**
- * Caches the accounts that were found. An external id may be moved to another account, but not in the middle of an
- * import.
+ * Makes a function that finds accounts, and caches them. An external id may be moved to another account, but not in the
+ * middle of an import.
  *
- * @param create whether to make missing accounts, with their external ids as names. No account is made whose external
- *   id cannot be seen, or is lost in URLs
+ * @param create whether to make missing accounts, with their external ids as names. An account is not made if its
+ *   external id has invisible characters, or is lost in URLs
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
   const cached = new LRUCache<string, string>({ max: CACHED_MAX })
@@ -44,18 +44,18 @@ export function accountIds(resources: TallyResources, create: boolean): AccountI
   }
 }
 
-/** False for an id that cannot be seen, or that URLs lose: nobody would find that account again. */
+/** False for an id with invisible characters, or that is lost in URLs, because no one would find that account again. */
 const canBeFound = (externalId: string): boolean => isPrintable(externalId) && !isLostInUrls(externalId)
 
-/** What to print about a missing account. */
+/** Makes the advice about a missing account. */
 export function adviceOnMissing(externalId: string): string {
   if (canBeFound(externalId)) return '; --create makes it'
   return isLostInUrls(externalId)
-    ? ', and none can be made, as URLs lose such an id'
+    ? ', and none can be made, because such an id is lost in URLs'
     : ', and --create makes none with characters that cannot be seen'
 }
 
-/** How many accounts of one name are looked for at most. */
+/** The most accounts of one name that are looked for. */
 const NAMESAKES_MAX = 3
 
 /**
@@ -63,7 +63,7 @@ const NAMESAKES_MAX = 3
  *
  * @param text its id, its external id or its name, tried in this order
  * @param create whether to make a missing account, with the text as its external id and name
- * @throws StartupError when there is none, or several of that name
+ * @throws StartupError when there is no such account, or several accounts have that name
  */
 export async function resolveAccount(
   resources: TallyResources,

@@ -8,7 +8,7 @@ export interface DraftedLine {
 }
 
 /**
- * Gathers whole lines into batches, so that a line which Tally refuses is named once.
+ * Gathers whole lines into batches. So a line that Tally refuses is reported only once.
  *
  * @param eventsMax the most events in a batch; a line never has more
  */

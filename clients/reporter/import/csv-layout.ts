@@ -5,14 +5,14 @@ import type { WantedColumns } from './input-line.ts'
 /** The positions of the wanted columns of a CSV. */
 export interface CsvLayout {
   cells: readonly number[]
-  /** How idempotency keys name the columns: by position, so that no header can change a key. */
+  /** The names of the columns in idempotency keys. They are positions, so that a new header does not change any key. */
   columnKeys: readonly string[]
   properties: readonly { index: number; name: string }[]
   /** How many cells a record has; undefined until the first record is read. */
   count: number | undefined
 }
 
-/** @throws UsageError when a wanted column is not in the header, or is there twice */
+/** @throws UsageError when a wanted column is not in the header, or is in it twice */
 export function namedLayout(header: readonly string[], wanted: WantedColumns, delimiter: string): CsvLayout {
   const indexOf = (column: string) => {
     const index = header.indexOf(column)
@@ -37,7 +37,7 @@ function otherDelimiter(header: readonly string[], delimiter: string): string | 
   return seen && `the delimiter seems to be ${seen === '\t' ? 'tab' : seen}, see --delimiter`
 }
 
-/** @throws UsageError when a wanted column is not a number from 1 */
+/** @throws UsageError when a wanted column is not a whole number from 1 on */
 export function numberedLayout(wanted: WantedColumns): CsvLayout {
   const indexOf = (column: string) => {
     if (/^[1-9]\d{0,5}$/.test(column)) return Number(column) - 1

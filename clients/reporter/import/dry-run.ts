@@ -13,10 +13,11 @@ interface ColumnTotal {
 }
 
 /**
- * Reads and checks an input as an import would, without contacting Tally, and prints what would be sent.
+ * Reads and checks an input as an import would, but without contacting Tally. It prints the events that an import would
+ * send.
  *
- * @param err takes bad lines
- * @param out takes the result
+ * @param err prints bad lines
+ * @param out prints the result
  */
 export async function dryRun(
   lines: InputLines,
@@ -53,7 +54,7 @@ export async function dryRun(
   for (const line of describe(totals, times, example, options)) out(line)
 }
 
-/** Checks the time as Tally would, but by this machine's clock. */
+/** Checks the time as Tally would, but with this machine's clock. */
 function timely(events: LineEvents | Fault, timeColumn: string): LineEvents | Fault {
   const [draft] = 'fault' in events ? [] : events.drafts
   const fault = draft && findTimeFault(draft.occurredAt, Math.floor(Date.now() / 1_000))

@@ -5,9 +5,9 @@ export interface ImportCounts {
   /** Events that Tally confirmed. */
   events: number
   badLines: number
-  /** Empty quantity cells; they make no event. */
+  /** Empty quantity cells. They make no events. */
   emptyQuantities: number
-  /** Lines equal to an earlier one of this input; each counts. */
+  /** Lines that are equal to an earlier line of this input. Each of them counts. */
   repeatedLines: number
 }
 

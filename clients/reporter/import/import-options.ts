@@ -128,8 +128,8 @@ const FORMAT_OF_ENDING: Readonly<Record<string, InputFormat>> = {
 }
 
 /**
- * The named format, or the format of the file's ending.
- * @throws UsageError when both are missing
+ * Returns the named format. If none is named, the ending of the file's name decides.
+ * @throws UsageError when neither decides
  */
 export function formatOf({ format: named, file }: Pick<ImportOptions, 'format' | 'file'>): InputFormat {
   const format = named ?? FORMAT_OF_ENDING[path.extname(file).toLowerCase()]

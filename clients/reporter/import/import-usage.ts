@@ -11,7 +11,7 @@ import { type EventDraft, type LineRules, lineToEvents } from './line-to-events.
 
 export interface ImportDeps {
   ask: Ask
-  /** The account of every line, or how to find accounts by external id. */
+  /** The account of every line, or the function that finds accounts by external id. */
   account: { id: string } | { idsOf: AccountIds }
   /** The metric or currency of each quantity column. */
   sources: readonly EventSource[]
@@ -28,17 +28,17 @@ export interface ImportLimits {
   strict: boolean
 }
 
-/** Half of Tally's default limit: a request that is too large may be cut off before it is answered. */
+/** Half of Tally's default limit, because a request that is too large may be cut off before it is answered. */
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 
 /**
- * Reports the lines of an input as usage. Reading waits while as many batches as allowed are on their way, so memory
+ * Reports the lines of an input as usage. Reading waits while the allowed number of batches is being sent. So memory
  * does not grow with the input, except for LineOrdinals.
  *
- * With `strict` the lines before the first bad line are reported. Lines after it are reported only if they were already
- * on their way.
+ * With `strict` the lines before the first bad line are reported. Lines after it are reported only if their batch was
+ * already being sent.
  *
- * @throws StartupError, Interrupted as the client does, after everything on its way has ended; `counts` has the
+ * @throws StartupError or Interrupted, in the same cases as Ask, after all requests have ended; `counts` then has the
  *   progress
  */
 export async function importUsage(
@@ -120,7 +120,7 @@ async function sendBatch(lines: readonly DraftedLine[], deps: ImportDeps): Promi
   for (const [{ line, lastLine }, fault] of bad) deps.onBadLine({ line, lastLine, fault })
 }
 
-/** Cuts a batch whose events are large into several requests. */
+/** Cuts a batch with large events into several requests. */
 function partsBySize(events: readonly PlacedEvent[]): PlacedEvent[][] {
   const parts: PlacedEvent[][] = []
   let bytes = Infinity
@@ -139,7 +139,7 @@ function partsBySize(events: readonly PlacedEvent[]): PlacedEvent[][] {
 const externalIdsOf = (lines: readonly DraftedLine[]): Set<string> =>
   new Set(lines.flatMap(({ drafts }) => drafts.map(({ accountExternalId }) => accountExternalId ?? '')))
 
-/** An event as the API takes it. */
+/** Writes an event in the form that the API takes. */
 function eventJson(draft: EventDraft, accountId: string, sources: readonly EventSource[]): string {
   return JSON.stringify({
     account_id: accountId,

@@ -3,9 +3,12 @@ export interface InputLine {
   /** The number of the record's first line, from 1. `lastLine` is the same unless a quoted cell has line ends. */
   line: number
   lastLine: number
-  /** The record as in the input, without its line end. Other line ends in it are LF. The event's key is made of it. */
+  /**
+   * The record as in the input, without its line end. Line ends within it are LF. The event's key is made from this
+   * text.
+   */
   text: string
-  /** The cells of the wanted columns, in that order: exact text, undefined where the line has none. */
+  /** The exact text of the cells in the wanted columns, in the order of these columns; undefined for a missing cell. */
   cells: readonly (string | undefined)[]
   /** The names of these columns in keys. */
   columnKeys: readonly string[]
@@ -17,7 +20,7 @@ export interface InputLine {
 export interface BadLine {
   line: number
   lastLine: number
-  /** The reason, for people. */
+  /** The reason, as a message for people. */
   fault: string
 }
 
@@ -29,24 +32,24 @@ export interface WantedColumns {
 
 export interface PropertyColumn {
   column: string
-  /** Its name in the event. */
+  /** The name of the property in the event. */
   name: string
 }
 
 export type InputLines = AsyncIterable<InputLine | BadLine>
 
-/** A longer record is not read: a quote that is never closed would collect the rest of the input in memory. */
+/** The longest record. Without a limit, a quote that is never closed would collect the rest of the input in memory. */
 export const RECORD_BYTES_MAX = 1_048_576
 
 /** A decoder puts this in place of bytes that are not UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
-/** Whether a cell lost bytes in decoding. A name that changed silently would be worse than a bad line. */
+/** Whether a cell lost bytes in decoding. Such a line is bad, because a name must not change silently. */
 export const isDamaged = (text: string | undefined): boolean => text?.includes(REPLACEMENT) === true
 
 export const NOT_UTF8 = 'holds bytes that are not UTF-8'
 
-/** The text that people get about a bad line. */
+/** Makes the message about a bad line. */
 export function describeBadLine({ line, lastLine, fault }: BadLine): string {
   const place = line === lastLine ? `line ${line}` : `lines ${line} to ${lastLine}`
   return `bad ${place}: ${fault}`

@@ -1,19 +1,20 @@
 import { hash } from 'node:crypto'
 
 /**
- * The idempotency key of an imported event. It is made only of what does not change between two runs:
+ * Makes the idempotency key of an imported event. It depends only on facts that are equal in each run:
  *
- * - the record's text, with line ends as LF. So CR LF or LF and a missing last line end make no difference, nor do the
- *   file's name and the line's position. A file may be renamed, sorted, extended at its end, split, piped, or imported
- *   again after a crash: each line still counts once;
- * - the number of the line among equal ones: three equal lines are three events;
- * - the quantity's column: one line may be several events;
+ * - the record's text, with line ends as LF. The kind of line ends makes no difference, and the last line may lack one.
+ *   The file's name and the position of the line make no difference, too. A file may be renamed, sorted, extended at
+ *   its end, split, piped, or imported again after a crash: each line still counts once;
+ * - the number of the line among equal lines, because three equal lines are three events;
+ * - the quantity's column, because one line may be several events;
  * - the source, a name that the user may give with --source.
  *
- * Why the file's name is not the source by default: after a rename or through a pipe the same file would count again.
- * An import that may be repeated must never count too much in silence. The price: equal lines of two files count once
- * when both go to one account. That is right where the files overlap, as exports of neighbouring days do. It is wrong
- * where two machines each wrote the line: then --source must distinguish their files, as --help and the summary say.
+ * Why the file's name is not the source by default: after a rename, or through a pipe, the same file would count again.
+ * An import that may be repeated must never count too much in silence. This has a drawback: equal lines of two files
+ * count once when both are for one account. That is right when the files overlap, such as exports of neighbouring days.
+ * It is wrong when two machines each wrote the line. Then --source must distinguish their files, as --help and the
+ * summary say.
  *
  * @param lineDigest see digestOfLine
  * @param ordinal 1 for the first line of this text, 2 for the second, …
@@ -27,5 +28,5 @@ export function lineKey(lineDigest: Buffer, ordinal: number, column: string, sou
   return `import-${hash('sha256', text, 'base64url')}`
 }
 
-/** The SHA-256 of a line, which is used in place of its text. */
+/** Computes the SHA-256 of a line, which is used instead of the line's text. */
 export const digestOfLine = (text: string): Buffer => hash('sha256', text, 'buffer')

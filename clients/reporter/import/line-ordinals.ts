@@ -7,9 +7,9 @@ const FIRST_SLOTS = 1 << 12
 /**
  * Counts how often each line was seen, by its digest.
  *
- * Memory: 16 bytes a slot, which is 21 to 43 bytes for each different line, because the table is between 3/8 and 3/4
- * full. It takes half as much again for a moment while it grows. A million different lines take some 34 MB, a hundred
- * million some 4 GB. A Map of text would take much more, and is limited to 16 million entries.
+ * A slot takes 16 bytes. The table is between 3/8 and 3/4 full, so each different line takes 21 to 43 bytes. While the
+ * table grows, it takes half as much again for a moment. A million different lines take some 34 MB, a hundred million
+ * some 4 GB. A Map of text would take much more, and is limited to 16 million entries.
  *
  * Why 96 bits of the digest: two different lines with the same bits would share their count. Then an import of the same
  * file in another order could give them other keys. Among a hundred million lines the chance of any such pair is 1 in
@@ -22,6 +22,8 @@ export class LineOrdinals {
   private used = 0
 
   /**
+   * Counts a line.
+   *
    * @param digest at least 12 bytes of a hash
    * @returns 1 when this line is the first of its kind, 2 when it is the second, …
    */
@@ -53,7 +55,7 @@ export class LineOrdinals {
   }
 }
 
-/** The first word of the slot with the digest, or of the empty slot where it belongs. */
+/** Finds the first word of the slot with the digest, or of the empty slot where the digest belongs. */
 function slotOf(table: Uint32Array, a: number, b: number, c: number): number {
   const slots = table.length / SLOT_WORDS
   for (let slot = a % slots; ; slot = (slot + 1) % slots) {

@@ -10,7 +10,7 @@ import { type Fault, parseQuantity } from './parse-quantity.ts'
 export interface EventDraft {
   /** The external id in the account column; undefined when one account is fixed for all. */
   accountExternalId: string | undefined
-  /** The index of its quantity column, from 0. */
+  /** The index of the event's quantity column, from 0. */
   quantityIndex: number
   /** Decimal text in a form that Tally takes. */
   quantity: string
@@ -22,7 +22,7 @@ export interface EventDraft {
 
 export interface LineEvents {
   drafts: EventDraft[]
-  /** Empty quantity cells; they are no events. */
+  /** Empty quantity cells. They are not events. */
   emptyQuantities: number
 }
 
@@ -37,7 +37,7 @@ export interface LineRules {
 
 const EXTERNAL_ID_CHARACTERS_MAX = 256
 
-/** The cells that are needed of a line, in the order that lineToEvents expects. */
+/** Lists the columns that lineToEvents needs of a line, in the order that it expects. */
 export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: LineRules): string[] => [
   timeColumn,
   ...quantityColumns,
@@ -45,10 +45,10 @@ export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: Line
 ]
 
 /**
- * Makes the events of a line, one for each quantity in it. An empty cell says that nothing was measured: it makes no
- * event, and the line is not bad because of it.
+ * Makes the events of a line, one for each quantity in it. An empty cell means that nothing was measured. It makes no
+ * event, and the line is still good.
  *
- * @param ordinals counts this line too, bad or not
+ * @param ordinals counts this line, too, even if it is bad
  * @returns the events, or the line's fault, which begins with the column
  */
 export function lineToEvents(line: InputLine, rules: LineRules, ordinals: LineOrdinals): LineEvents | Fault {

@@ -7,7 +7,7 @@ import { UsageError } from '../../../shared/errors/usage-error.ts'
 /** The bytes to import. */
 export interface Input {
   stream: Readable
-  /** Undefined when it cannot be known, as for a pipe. */
+  /** The length of the input; undefined when it cannot be known, as for a pipe. */
   bytesTotal: number | undefined
 }
 
@@ -40,7 +40,7 @@ export async function openInput(
     },
   })
   addAbortSignal(signal, counter)
-  pipeline(source, counter, () => undefined) // the counter passes on errors
+  pipeline(source, counter, () => undefined) // errors of the source reach the reader through the counter
   return { stream: counter, bytesTotal }
 }
 

@@ -7,12 +7,12 @@ export interface Fault {
 }
 
 /**
- * Reads a quantity as files have it. Only forms with a certain meaning are converted, and no digit is lost: space
- * around the number, a leading plus, `.5` and `5.`, zeros beyond the allowed decimal places. Everything else is refused
- * with its reason, never guessed.
+ * Reads a quantity from a file. Only forms with a certain meaning are converted, and no digit is lost. Such forms are:
+ * space around the number, a leading plus, `.5` and `5.`, and zeros beyond the allowed decimal places. Every other text
+ * is refused with a reason. Nothing is guessed.
  *
- * @param allowExponents also take `5e-06`. Not by default: spreadsheets write large numbers that way after rounding
- *   them
+ * @param allowExponents whether to take `5e-06`. This is not the default, because spreadsheets write large numbers that
+ *   way after rounding them
  * @returns decimal text in a form that Tally takes, or why the text is refused
  */
 export function parseQuantity(text: string, allowExponents: boolean): string | Fault {
@@ -28,7 +28,7 @@ export function parseQuantity(text: string, allowExponents: boolean): string | F
   return fault === undefined ? digits : { fault: explain(trimmed) ?? fault }
 }
 
-/** Removes zeros that change nothing, in front and at the end of the decimal places. */
+/** Removes zeros that change nothing: before the number, and at the end of its decimal places. */
 const stripZeros = (digits: string): string =>
   /^-?\d+(\.\d+)?$/.test(digits)
     ? digits

@@ -1,11 +1,13 @@
-/** No quantity has a larger exponent: written out, such a number could take more memory than the file. */
+/**
+ * The largest exponent. A number with a larger one is no quantity, and its digits could take more memory than the file.
+ */
 const EXPONENT_MAX = 100
 
 /**
  * Writes a number with an exponent as plain digits, exactly: `5e-06` becomes `0.000005`, `1.5E+3` becomes `1500`. Text
  * without an exponent is returned unchanged.
  *
- * @returns undefined when it is no such number
+ * @returns undefined when the text is no such number
  */
 export function plainDigits(text: string): string | undefined {
   const [, sign = '', integer = '', fraction = '', exponent] =

@@ -13,7 +13,7 @@ const PLAIN_EVERY_MS = 5_000
 const BAR_EVERY_MS = 200
 
 /**
- * A bar on a terminal when the length of the input is known, else a line every few seconds.
+ * Shows a bar on a terminal when the length of the input is known, otherwise a line every few seconds.
  *
  * @param bytesTotal the length of the input, or undefined
  * @param screen the terminal, or undefined

@@ -26,12 +26,13 @@ interface RawRecord {
 }
 
 /**
- * Reads CSV: quoted cells may have delimiters, doubled quotes and line ends; lines end in LF or CR LF. Empty lines are
- * skipped. So are byte order marks, at the start of the input and at the start of a record, where files were joined.
+ * Reads CSV. Quoted cells may have delimiters, doubled quotes and line ends. Lines end in LF or CR LF. Empty lines are
+ * skipped. Byte order marks at the start of the input are skipped, too. So are those at the start of a record, which
+ * joined files may have.
  *
- * Why `relax_quotes` and a check of our own: otherwise csv-parse either stops at a misplaced quote, or drops lines
- * after the quote in silence. With `relax_quotes`, csv-parse recovers at the next line end, and this reader reports
- * what is not well-formed as a bad line.
+ * Why `relax_quotes` and a check of our own: otherwise csv-parse either stops at a misplaced quote, or silently drops
+ * lines after the quote. With `relax_quotes`, csv-parse recovers at the next line end. This reader then reports a
+ * record that is not well-formed as a bad line.
  *
  * Why line numbers are counted from the raw text: csv-parse counts CR LF within quotes twice.
  *
@@ -41,7 +42,7 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
   const isWellFormed = wellFormedCsv(options.delimiter)
   const parser = parserOf(options.delimiter)
   const broken = watchForBreak(parser)
-  pipeline(input, withoutMarks, parser, () => undefined) // the parser passes on errors of the input
+  pipeline(input, withoutMarks, parser, () => undefined) // errors of the input reach the loop below through the parser
   let layout = options.header ? undefined : numberedLayout(wanted)
   let next = 1
   let records = 0
@@ -70,13 +71,13 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
     yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
 }
 
-/** Byte order marks at the start of a text; they mean nothing in UTF-8. */
+/** Byte order marks at the start of a text. They mean nothing in UTF-8. */
 const MARKS = /^\uFEFF+/
 const MARK = Buffer.from('\uFEFF')
 
-/** After a byte order mark the parser takes the opening quote for a character of an unquoted cell. */
+/** After a byte order mark, the parser takes the opening quote as a character of an unquoted cell. */
 const QUOTED_AFTER_MARK =
-  'begins with a byte order mark before a quote, as where two files were put together: remove the mark'
+  'begins with a byte order mark before a quote, as when two files were joined: remove the mark'
 
 /** Skips byte order marks at the start of an input. */
 async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -114,7 +115,7 @@ interface Break {
 }
 
 /**
- * Notices where the parser fails: at a quote that is never closed.
+ * Notices the place where the parser fails, which is a quote that is never closed.
  *
  * Why the parser does not throw: an error would also drop records that were read but not fetched yet.
  */
@@ -131,7 +132,10 @@ function watchForBreak(parser: Parser): Break {
   return broken
 }
 
-/** csv-parse leaves out the LF of a CR LF, and puts skipped empty lines in front of the next record. */
+/**
+ * Finds the lines of a record. csv-parse leaves out the LF of a CR LF, and puts skipped empty lines before the next
+ * record.
+ */
 function placeOf(raw: string, next: number): { text: string; line: number; lastLine: number } {
   const start = Math.max(raw.search(/[^\r\n]/), 0)
   const line = next + start
@@ -144,7 +148,7 @@ function placeOf(raw: string, next: number): { text: string; line: number; lastL
   return { text, line, lastLine }
 }
 
-/** Makes a test whether a record obeys RFC 4180: a cell is quoted as a whole, or has no quote. */
+/** Makes a function that checks whether a record obeys RFC 4180: each cell is quoted as a whole, or has no quote. */
 function wellFormedCsv(delimiter: string): (text: string) => boolean {
   const mark = delimiter.replace(/[\\\]^-]/, '\\$&')
   const cell = `(?:"[^"]*(?:""[^"]*)*"|[^"${mark}]*)`

@@ -13,8 +13,8 @@ import { plainDigits } from './plain-digits.ts'
 import { splitStream } from './split-stream.ts'
 
 /**
- * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are skipped. Columns are
- * the names of top-level fields. A number in a wanted cell is read with all its digits in the text.
+ * Reads one JSON object per line. Lines end in LF or CR LF. A byte order mark and blank lines are skipped. Columns are
+ * the names of top-level fields. A number in a wanted cell is read with all the digits that it has in the text.
  */
 export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
   let line = 0
@@ -36,7 +36,7 @@ export async function* readNdjson(input: Readable, wanted: WantedColumns): Input
 /** Why a Map: a column named `constructor` must not find a property that every object has. */
 type Fields = ReadonlyMap<string, unknown>
 
-/** Marks the digits of a number that JSON.parse would have changed. Tally takes no text with a NUL in it. */
+/** A prefix for the digits of a number that JSON.parse would have changed. Tally takes no text that contains a NUL. */
 const LOSSY = '\0'
 
 function lineOf(
@@ -77,13 +77,15 @@ function parseObject(text: string): Fields | undefined {
   return new Map<string, unknown>(Object.entries(value))
 }
 
-/** Turns each number that a double would change into marked text. Strings are matched first, so none is changed. */
+/**
+ * Turns each number that a double would change into marked text. Strings are matched first, so no string is changed.
+ */
 const markLossy = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"\\u0000${token}"`,
   )
 
-/** The text of a cell; undefined when the cell is empty, null when it is something else. */
+/** Returns the text of a cell; undefined when the cell is empty, null when it is neither text nor a number. */
 function textOf(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return plainDigits(String(value)) ?? String(value)

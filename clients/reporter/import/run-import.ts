@@ -23,7 +23,7 @@ import { summaryOf } from './summary.ts'
  * npm run import: reports a file as usage. It prints the result to `out` and everything else to `err`.
  *
  * @returns 0 when every line was taken, 1 when some were bad, 130 when it was interrupted
- * @throws UsageError when the options are not valid, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when the program cannot continue
  */
 export async function runImport(context: ProgramContext): Promise<number> {
   const options = readImportOptions(context.args)
@@ -49,7 +49,7 @@ export async function runImport(context: ProgramContext): Promise<number> {
   }
   if (context.signal.aborted) {
     context.err(
-      'interrupted: what was sent is safe; the same import run again goes on and counts nothing twice',
+      'interrupted: events that were sent are safe; run the same import again to continue, and nothing is counted twice',
     )
     return EXIT_INTERRUPTED
   }
@@ -99,7 +99,7 @@ async function resolve(
 ): Promise<Pick<ImportDeps, 'account' | 'sources'>> {
   const resources = tallyResources(ask)
   const sources: EventSource[] = []
-  // One after the other: two columns may be quantities of one metric that does not exist yet.
+  // Sources are found one after the other, because two columns may be quantities of one metric that does not exist yet.
   for (const { metric } of quantities) sources.push(await resolveSource(resources, metric, create))
   if ('column' in account) return { sources, account: { idsOf: accountIds(resources, create) } }
   return { sources, account: { id: await resolveAccount(resources, account.fixed, create) } }

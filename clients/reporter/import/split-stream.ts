@@ -7,7 +7,7 @@ const NEWLINE = 0x0a
  *
  * Why not node:readline: it also ends lines at U+2028 and U+2029, which are valid in JSON text.
  *
- * @param bytesMax a longer line is returned as undefined, and never takes more memory than this many bytes
+ * @param bytesMax a longer line is returned as undefined, and takes no more memory than this many bytes
  */
 export async function* splitStream(input: Readable, bytesMax: number): AsyncGenerator<Buffer | undefined> {
   let parts: Buffer[] = []

@@ -1,10 +1,10 @@
 import type { ImportCounts } from './import-counts.ts'
 
 /**
- * The result of an import, for people.
+ * Makes the summary of an import, for people.
  *
- * @param ms how long it took
- * @param source the given --source, or nothing
+ * @param ms how long the import took
+ * @param source the given --source, or an empty text
  */
 export function summaryOf(counts: ImportCounts, ms: number, source: string): string[] {
   const { lines, events, badLines, emptyQuantities, repeatedLines } = counts
@@ -24,9 +24,9 @@ export function summaryOf(counts: ImportCounts, ms: number, source: string): str
 const REPETITION_IS_SAFE =
   'Lines that were imported before count only once: the same import run again shows the same numbers, and changes nothing.'
 
-/** Where lines repeat within a file, they may also repeat between files: then --source matters. */
+/** The hint for a file with equal lines. Lines may then also be equal between files, and --source matters. */
 const repetitionHint = (repeatedLines: number): string =>
-  `${format(repeatedLines)} lines are equal to an earlier one, and were counted too. Equal lines of another file count ` +
+  `${format(repeatedLines)} lines are equal to an earlier line, and were counted, too. Equal lines of another file count ` +
   'only once with these, unless that file is imported with a --source of its own.'
 
 const format = (count: number): string => count.toLocaleString('en-US')

@@ -2,7 +2,7 @@ const SMALLEST_MS = 0.1
 const GROWTH = 1.02
 
 /**
- * Durations, counted in classes whose limits grow by 2 %. Any percentile is exact to 2 %, and the memory does not grow
+ * Counts durations in classes whose limits grow by 2 %. So any percentile is exact to 2 %, and the memory does not grow
  * with the number of durations.
  */
 export class LatencyHistogram {

@@ -9,7 +9,7 @@ export const SOURCE_NAMES = [
 ] as const
 export type SourceName = (typeof SOURCE_NAMES)[number]
 
-/** Prices in billionths of a dollar a token, and how often a model is used. */
+/** Prices in billionths of a dollar per token, and how often a model is used. */
 const MODELS = [
   { name: 'small', weight: 0.6, input: 150, output: 600, msPerToken: 4 },
   { name: 'medium', weight: 0.3, input: 800, output: 4_000, msPerToken: 11 },
@@ -20,7 +20,7 @@ const REGIONS = ['eu', 'us', 'ap'] as const
 const INPUT_TOKENS_MAX = 200_000
 const OUTPUT_TOKENS_MAX = 8_192
 
-/** One request to a made-up language model: a quantity of everything that it used. */
+/** One request to a made-up language model, with the quantity of each thing that the request used. */
 export interface MadeUpRequest {
   model: string
   region: string

@@ -12,15 +12,15 @@ export interface MadeUpEvent {
   occurredAt: number
   key: string
   properties: Readonly<Record<string, string>>
-  /** Whether it happened long before it is reported. */
+  /** Whether the event happened long before it is reported. */
   isLate: boolean
-  /** Whether it is a repetition, which must not count again. */
+  /** Whether the event is a repetition, which must not count again. */
   isDuplicate: boolean
 }
 
 export interface MadeUpUsageOptions {
   seed: string
-  /** A part of the keys, like the seed: another run makes other events. */
+  /** A part of the keys, like the seed. So another run makes other events. */
   run: string
   accounts: number
   /** The exponent of Zipf's law. */
@@ -28,13 +28,13 @@ export interface MadeUpUsageOptions {
   /** From 0 to 1: the share of requests that are reported late, and of events that are reported twice. */
   lateShare: number
   duplicateShare: number
-  /** A late request is reported between LATE_MIN_S and this much more than LATE_MIN_S after it happened. */
+  /** A late request is reported LATE_MIN_S after it happened, and up to this many seconds later. */
   lateMaxS: number
 }
 
 const LATE_MIN_S = 60
 
-/** No event of usage that is made up from `startAt` on happened before this time. Both are Unix seconds. */
+/** Returns the earliest time that an event can have when usage is made up from `startAt` on. Both are Unix seconds. */
 export const earliestEventAt = (
   startAt: number,
   { lateShare, lateMaxS }: Pick<MadeUpUsageOptions, 'lateShare' | 'lateMaxS'>,
@@ -94,7 +94,7 @@ class DuplicateQueue {
     else events.push(event)
   }
 
-  /** The events to be repeated now. */
+  /** Returns the events that have to be repeated now. */
   due(): readonly MadeUpEvent[] {
     const events = this.byTurn.get(++this.turn) ?? []
     this.byTurn.delete(this.turn)

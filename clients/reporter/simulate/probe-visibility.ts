@@ -28,10 +28,10 @@ const SETTLED_MS = 500
 const ONE = parseAmount('1')
 
 /**
- * Measures how fresh balances are: from time to time it reports an event of quantity 1, and reads the balance until the
- * event is in it. Reading takes time as well, so the result is never less than the truth.
+ * Measures how fresh balances are. Now and then it reports an event of quantity 1, and reads the balance until the
+ * event is in it. Reading takes time as well, so the result is never shorter than the true time.
  *
- * @returns when it is stopped; a running probe is dropped
+ * @returns when the signal is aborted; a running probe is dropped
  */
 export async function probeVisibility(options: ProbeOptions): Promise<void> {
   const { signal, everyMs, onVisible } = options
@@ -61,7 +61,10 @@ async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: n
   if (refused[0] !== undefined) throw new Error(`a probe was refused: ${refused[0].reason}`)
 }
 
-/** Waits until all probes of an earlier run are counted: a late one would make a new probe seem fresher than it is. */
+/**
+ * Waits until all probes of an earlier run are counted. Otherwise a late probe would make a new probe seem to be
+ * visible too early.
+ */
 async function settledTotal(usageTotal: () => Promise<Amount>, signal: AbortSignal): Promise<Amount> {
   let total = await usageTotal()
   for (;;) {

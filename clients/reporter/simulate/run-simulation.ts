@@ -20,7 +20,7 @@ const DIFFERENCES_SHOWN_MAX = 20
  * npm run simulate: reports made-up but lifelike usage.
  *
  * @returns 0 when all went well, 1 when --verify found a difference, 130 when it was interrupted
- * @throws UsageError when the options are not valid, StartupError when it cannot go on
+ * @throws UsageError when the options are not valid, StartupError when the program cannot continue
  */
 export async function runSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulateOptions(context.args)
@@ -45,7 +45,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
   }
 }
 
-/** Says in one line what will be done to which company's data. */
+/** Describes the run in one line, with the company that gets the usage. */
 function planOf(options: SimulateOptions, { baseUrl, apiKey, keySource }: ConnectionSettings): string {
   const { rate, secondsMax, eventsMax } = options
   const pace = rate === undefined ? 'as fast as possible' : `${rate.toLocaleString('en-US')} events a second`
@@ -71,7 +71,8 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const range = { startAt: Math.max(earliestEventAt(startAt, options), 0), endAt: LAST_SECOND }
   if (options.verify && !options.runIsNamed)
     context.out('reading what is there already, to compare at the end …')
-  // A named run has accounts of its own and may be a repetition: earlier usage of these accounts is from the same run.
+  // A named run has accounts of its own, and may repeat an earlier run. All usage of these accounts is from the same
+  // run.
   const before =
     options.verify && !options.runIsNamed
       ? await readSettledTotals(resources, simulated.accountIds, range, context.signal)

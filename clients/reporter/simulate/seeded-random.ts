@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** Returns numbers from 0 up to 1; a seed gives the same numbers on every machine. */
+/** Returns numbers from 0 up to 1. A seed gives the same numbers on every machine. */
 export type Random = () => number
 
 /** The generator sfc32 (Chris Doty-Humphrey, PractRand), because Math.random takes no seed. */
@@ -23,10 +23,10 @@ export function seededRandom(seed: string): Random {
   }
 }
 
-/** A whole number from 0 to max - 1. */
+/** Returns a whole number from 0 to max - 1. */
 export const randomInteger = (random: Random, max: number): number => Math.floor(random() * max)
 
-/** A random number with a log-normal distribution: many small ones, few very large ones. */
+/** Returns a random number with a log-normal distribution: many numbers are small, few are very large. */
 export function randomLogNormal(random: Random, median: number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return median * Math.exp(sigma * normal)

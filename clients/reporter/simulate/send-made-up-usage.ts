@@ -26,7 +26,7 @@ const EVENTS_A_SECOND = 1_000
 /**
  * Sends made-up usage on schedule, until the time or the number of events is reached.
  *
- * @throws StartupError when Tally refuses an event: then the event is wrong, or Tally's clock is
+ * @throws StartupError when Tally refuses an event, because the event or Tally's clock is wrong
  */
 export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
   const { options, startAt, ask, stats, totals, simulated, signal } = simulation

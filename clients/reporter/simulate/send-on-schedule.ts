@@ -11,14 +11,14 @@ export interface Schedule {
 }
 
 /**
- * Sends batches when they are due, even when earlier ones are not answered (an open loop). A slow answer does not slow
- * the schedule down. Batches then wait for a free connection, and that delay is measured. If each batch were sent only
- * after the last answer, a slow service would get fewer requests and look better than it is.
+ * Sends batches when they are due, even when earlier batches are not answered yet (an open loop). So a slow answer does
+ * not slow the schedule down. Batches then wait for a free connection, and that delay is measured. If each batch were
+ * sent only after the last answer, a slow service would get fewer requests and look better than it is.
  *
  * @param send gets the number of events to send and the time when they were due (`performance.now()` milliseconds); the
  *   calls begin one after the other
- * @param onBehind called with how late each batch begins, in milliseconds
- * @param signal ends the schedule; requests on their way are waited for
+ * @param onBehind called with the delay of each batch, in milliseconds
+ * @param signal ends the schedule; requests that were sent are still waited for
  * @returns when everything was answered
  * @throws the first failure of send
  */

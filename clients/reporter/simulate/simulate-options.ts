@@ -44,11 +44,11 @@ export interface SimulateOptions {
   /** From 0 to 1. */
   duplicateShare: number
   seed: string
-  /** A text that the key of every event contains, so that another run makes other events. */
+  /** A text in the key of every event, so that another run makes other events. */
   run: string
   /**
-   * Whether the user named the run. Then it has its own accounts, and another run of the same name with the same options
-   * repeats it.
+   * Whether the user named the run. Such a run has accounts of its own. Another run of the same name with the same
+   * options repeats it.
    */
   runIsNamed: boolean
   /** Unix seconds; undefined means now. */
@@ -122,7 +122,7 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
   }
 }
 
-/** A tenth of a second's events: at a low rate large batches would be rare and uneven. */
+/** Returns the events of a tenth of a second, because at a low rate large batches would be rare and uneven. */
 const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
 
 function startAtOf(

@@ -16,7 +16,7 @@ const SIDE_BY_SIDE = 8
 /**
  * Finds the accounts and metrics of a simulation, and makes missing ones.
  *
- * @param run the name of a run with accounts of its own; runs without a name share theirs
+ * @param run the name of a run with accounts of its own; all runs without a name share the same accounts
  */
 export async function ensureSimulatedResources(
   resources: TallyResources,

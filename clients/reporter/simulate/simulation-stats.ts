@@ -1,6 +1,6 @@
 import { LatencyHistogram } from './latency-histogram.ts'
 
-/** Counts what happens in a simulation, since its start and since the last printed line. */
+/** Counts the events and requests of a simulation, since its start and since the last printed line. */
 export class SimulationStats {
   sent = 0
   acknowledged = 0
@@ -25,7 +25,7 @@ export class SimulationStats {
     if (ms > this.behindMaxMs) this.behindMaxMs = ms
   }
 
-  /** One line about what happened since the last call. */
+  /** Makes one line about the time since the last call. */
   nextLine(): string {
     const now = performance.now()
     const seconds = (now - this.last.at) / 1_000
@@ -41,8 +41,10 @@ export class SimulationStats {
   }
 
   /**
+   * Makes the lines about the whole simulation.
+   *
    * @param ms how long events were sent for
-   * @param due how many were due in that time; undefined when there was no schedule
+   * @param due how many events were due in that time; undefined when there was no schedule
    */
   summary(ms: number, due: number | undefined): string[] {
     const seconds = ms / 1_000
@@ -67,7 +69,7 @@ export class SimulationStats {
   }
 }
 
-/** A smaller delay is only a late timer. */
+/** A smaller delay is not shown, because timers are never exact. */
 const BEHIND_SHOWN_MS = 100
 
 const percentiles = (latency: LatencyHistogram): string =>

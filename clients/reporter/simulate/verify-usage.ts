@@ -38,8 +38,8 @@ async function readTotals(
 }
 
 /**
- * Reads totals once they no longer change. Events of an earlier run may have been accepted and not be counted yet. If
- * they were counted only at the end, they would seem to be too many.
+ * Reads totals once they no longer change. Events of an earlier run may be accepted but not counted yet. If they were
+ * counted during this run, the totals at the end would seem too large.
  */
 export async function readSettledTotals(
   resources: TallyResources,
@@ -56,11 +56,11 @@ export async function readSettledTotals(
   }
 }
 
-/** A total that is not what it should be. */
+/** A total that is wrong. */
 export interface Difference {
   accountId: string
   source: string
-  /** For people: the right total, and Tally's. */
+  /** A message for people, with the right total and Tally's total. */
   text: string
 }
 
@@ -70,15 +70,15 @@ export interface VerifyOptions {
   range: Range
   /** The totals before the run. */
   before: UsageTotals
-  /** The totals of what was sent. */
+  /** The totals of the events that were sent. */
   sent: UsageTotals
   /** How long to wait for events that were just accepted. */
   waitMs: number
 }
 
 /**
- * Compares what was sent with Tally's totals, to the last digit. Accounts that differ are read again until everything
- * is exact or the wait is over.
+ * Compares the sent events with Tally's totals, to the last digit. Accounts that differ are read again until all totals
+ * are exact or the wait is over.
  */
 export async function verifyUsage(options: VerifyOptions): Promise<Difference[]> {
   const { resources, range, before, sent, waitMs } = options

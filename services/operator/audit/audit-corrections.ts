@@ -15,18 +15,21 @@ export interface AuditCorrectionsDeps extends Pick<AuditLinesDeps, 'events' | 'r
 }
 
 const AT_ONCE = 3_000
-/** The most corrections that are kept for another look, before further corrections are read. */
+/**
+ * At this number of suspects, all of them are checked again before more corrections are read. This bounds the memory.
+ */
 const SUSPECTS_MAX = 20_000
 
-/** A correction that was sent, and that ClickHouse did not have at the first look. */
+/** A correction that ClickHouse did not have at the first check, although it was sent to the event log. */
 type Suspect = CorrectionKey & { voided: boolean }
 
 /**
- * Audits from PostgreSQL's side: does each correction made in a range of time count? If it was sent, it must count once
- * the log is loaded. If it was not sent, it must not be old. Pages of corrections and of rows are read, compared and
- * dropped. Corrections of namespaces reset in the meantime are ignored.
+ * Checks that ClickHouse counts each correction that PostgreSQL has for a range of time. A correction that was sent to
+ * the event log must count once the log is loaded. A correction that was not sent must not be old. Corrections and rows
+ * are read in pages and dropped after the comparison. Corrections of namespaces that were reset in the meantime are
+ * ignored.
  *
- * @param unsentMaxS how long a correction may be on its way to the log
+ * @param unsentMaxS how many seconds a correction may stay unsent
  */
 export async function auditCorrections(
   { from, to }: { from: Micros; to: Micros },
@@ -62,7 +65,8 @@ export async function auditCorrections(
         continue
       }
       corrections[fate]++
-      // Each row is checked once, with the event's newest correction, even when it is of a correction that nobody made.
+      // Each row is checked once: at the newest correction of its event. The row may be of another correction, even of
+      // one that nobody made. requireRevisions finds that out.
       if (row !== undefined && row.correctedAt !== null && last?.event.correctedAt === correctedAt)
         corrected.push({ namespaceId: correction.namespaceId, row, correctedAt: row.correctedAt })
     }
@@ -76,7 +80,7 @@ export async function auditCorrections(
   }
 }
 
-/** Whether the correction counts, a later correction counts, or neither. */
+/** Finds whether the correction counts, a later correction counts, or neither. */
 function fateOf(
   { correctedAt }: CorrectionKey,
   row: CurrentEvent | undefined,
@@ -90,8 +94,8 @@ const isVoid = (last: EventRevision | undefined, correctedAt: Micros): boolean =
   last?.event.correctedAt === correctedAt && last.event.voided
 
 /**
- * Looks again for corrections, after the log is loaded up to its current end. Corrections that were sent before this
- * call must then be in ClickHouse.
+ * Waits until the log is loaded up to its current end, then checks the corrections again. ClickHouse must now have all
+ * corrections that were sent before this call.
  */
 async function lookAgain(
   suspects: readonly Suspect[],
@@ -137,4 +141,5 @@ async function lookAgain(
 }
 
 const timeOf = (at: Micros): string => new Date(at / 1_000).toISOString()
-const since = (at: Micros): string => `corrected at ${timeOf(at)}, and the event log is not known to have it`
+const since = (at: Micros): string =>
+  `corrected at ${timeOf(at)}, and it is not confirmed that the event log has it`

@@ -23,7 +23,8 @@ export interface AuditLinesDeps {
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPositions'>
   /**
-   * Finds namespaces that a reset has retired. It is asked after rows were looked up, because a reset may delete them.
+   * Finds namespaces that a reset has retired. It is called after the rows were looked up. So it also finds a reset
+   * that deleted rows before they were looked up.
    */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
@@ -32,17 +33,17 @@ export interface AuditLinesDeps {
   >
 }
 
-/** How many lines are compared before other work gets a turn. */
+/** How many lines are compared before the event loop gets to other work. */
 const LINES_A_TURN = 250
 
 type ReadableLogLine = LogLine & { event: UsageEvent }
 export type CountedLogLine = LogLinePosition & AcceptanceKey & { namespaceId: string }
 
 /**
- * Audits from the log's side: what became of these lines? Whole events are compared, so that a finding can say what is
- * wrong.
+ * Checks lines of the log: each must count, be superseded, be a dead letter, or belong to a namespace that was reset.
+ * Whole events are compared, so that a finding can name the fields that differ.
  *
- * @param confirmations gets what the lines say of their events
+ * @param confirmations gets a verdict on the event of each readable line
  */
 export async function auditLines(
   lines: readonly LogLine[],
@@ -87,7 +88,7 @@ export async function auditLines(
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
-      // A line does not prove a correction. The correction's revision does, and audit-rows.ts looks for it.
+      // A line cannot confirm a correction. Only the revision in PostgreSQL can, and audit-rows.ts looks it up.
       if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
       else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
@@ -96,7 +97,7 @@ export async function auditLines(
   await findUnlisted(counted, { list, retired }, result)
 }
 
-/** What became of a line, with the row that counts for its event. */
+/** The result for a line, and the row that counts for its event. */
 type Fate =
   | { is: 'superseded'; row: CurrentEvent; finding?: undefined }
   | { is: 'counted' | 'dead' | 'lost'; row: CurrentEvent | undefined; finding?: Finding }
@@ -123,7 +124,7 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
   return { is: 'lost', row, finding: { kind: 'lost', eventId: event?.id, detail } }
 }
 
-/** The positions of those lines that are in the dead letters. */
+/** Finds the positions of those lines that are in the dead letters. */
 async function listDead(
   logId: string,
   deadLetters: AuditLinesDeps['deadLetters'],
@@ -146,7 +147,7 @@ const positionOf = ({ partition, offset, line }: LogLinePosition): LogLinePositi
 })
 const positionKey = ({ partition, offset, line }: LogLinePosition): string => `${partition}/${offset}/${line}`
 
-/** Reports lines whose event counts and is not in the list of events. */
+/** Reports lines whose event counts but is missing in the list of events. */
 export async function findUnlisted(
   counted: readonly CountedLogLine[],
   { list, retired }: Pick<AuditLinesDeps, 'list' | 'retired'>,

@@ -7,15 +7,15 @@ export interface AuditMonthsDeps extends Pick<RecountDeps, 'retired' | 'signal'>
 }
 
 /**
- * Counts the events of all months again, and compares the new counts with the stored ones. So it finds that ClickHouse
- * has lost events, even when the event log has dropped them. It cannot find out which events.
+ * Counts the events of all months again, and compares the new counts with the counts stored in PostgreSQL. This shows
+ * whether ClickHouse has lost events, even those that the event log no longer has. It does not show which events.
  */
 export async function auditMonths(
   { counts, eventCounts, retired, signal }: AuditMonthsDeps,
   result: AuditResult,
 ): Promise<void> {
   const cancel = () => {
-    void eventCounts.cancel().catch(() => undefined) // if this fails, the statement ends by its own time limit
+    void eventCounts.cancel().catch(() => undefined) // if this fails, the time limit of the statement ends it
   }
   signal.addEventListener('abort', cancel)
   try {

@@ -14,7 +14,7 @@ import { FATE, type LogLineTable, type LogLineVerdict } from './log-line-table.t
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 50_000
-/** How many entries are looked up together, and compared before other work gets a turn. */
+/** How many entries are looked up at once, and compared before the event loop gets to other work. */
 const OPEN_AT_ONCE = 3_000
 
 export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 'revisions' | 'retired'> {
@@ -25,10 +25,11 @@ export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 
 type OpenEntry = AcceptedEntry & { verdict: 'superseded' | 'missing' | undefined }
 
 /**
- * Audits from ClickHouse's side, for events listed as accepted in a range of whole seconds. Who reported them, and
- * which lines of that range are not listed? In both directions each event is compared by itself.
+ * Compares the list of events in ClickHouse with the lines of the log, for a range of whole seconds of acceptance. Each
+ * event in the list must come from a line or a revision. Each line that counts must be in the list. Each event is
+ * compared by itself.
  *
- * A corrected event is confirmed by its revision, which is committed before its row exists anywhere.
+ * A corrected event is confirmed by its revision in PostgreSQL, which is committed before its row exists anywhere.
  */
 export async function auditRows(
   { from, to }: { from: number; to: number },
@@ -56,7 +57,7 @@ export async function auditRows(
       const named = entryFromBinary(entry)
       const noted = confirmations.verdictOn(keyOf(named), named.acceptedSecond)
       if (noted === 'counts') result.stored++
-      // Otherwise a row of another second counts for the event. That row has an entry of its own.
+      // Otherwise the row that counts was accepted in another second. That row has an entry of its own.
       else if (ofTable !== 'elsewhere' || noted !== undefined)
         open.push({ ...named, verdict: verdictOf(ofTable, noted) })
       if (open.length === OPEN_AT_ONCE) await resolveOpen()
@@ -104,7 +105,7 @@ async function auditOpenEntries(
   await requireRevisions(corrected, { revisions, retired }, result)
 }
 
-/** Reports lines accepted before `to` whose event counts, but has no entry in the list. */
+/** Reports lines accepted before `to` whose event counts but has no entry in the list. */
 async function findUnlistedLines(
   to: number,
   deps: AuditRowsDeps,
@@ -124,14 +125,14 @@ async function findUnlistedLines(
   await findUnlisted(unlisted, deps, result)
 }
 
-/** A row of a correction. */
+/** A row that was made by a correction. */
 export interface CorrectedRow {
   namespaceId: string
   row: CurrentEvent
   correctedAt: Micros
 }
 
-/** Reports rows of corrections that nobody made. */
+/** Reports rows of corrections that have no revision, or that differ from their revision. */
 export async function requireRevisions(
   corrected: readonly CorrectedRow[],
   { revisions, retired }: Pick<AuditLinesDeps, 'revisions' | 'retired'>,
@@ -162,7 +163,7 @@ export async function requireRevisions(
 const isListedBy = (row: CurrentEvent, entry: AcceptedEntry): boolean =>
   unixSeconds(row.acceptedAt) === entry.acceptedSecond
 
-/** Reports events that count without a line, after the whole log was read. */
+/** Reports events that count although the log has no line for them. It is called after the whole log was read. */
 export async function reportUnconfirmed(
   confirmations: Confirmations,
   { retired }: Pick<AuditLinesDeps, 'retired'>,

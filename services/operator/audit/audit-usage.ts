@@ -25,35 +25,36 @@ export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMo
   /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
   clock: Clock
-  /** Called from time to time with how far the audit has come. */
+  /** Called now and then with the progress of the audit. */
   onProgress: (progress: { readTo: number; lines: number }) => void
   signal: AbortSignal
 }
 
-/** How many lines are read, or looked up whole, at once. */
+/** How many lines are read at once, or looked up in full at once. */
 const LINES_AT_ONCE = 3_000
 /** How far another machine's clock may be ahead of this one's. */
 const CLOCK_AHEAD_MAX_S = 300
 const LAST_SECOND = 2 ** 32 - 1
 
 /**
- * Proves for a range of acceptance times that nothing accepted was lost, doubled or altered, and that nothing counts
- * that nobody reported. It reads the log again, line by line, and looks up every event in ClickHouse and the dead
- * letters. Memory does not grow with the number of events: lines are compared round by round and dropped.
+ * Checks that, in a range of acceptance times, no accepted event was lost, counted twice or altered. It also checks
+ * that somebody reported every event that counts. The audit reads the log again, line by line, and looks up every event
+ * in ClickHouse and the dead letters. Memory does not grow with the number of events, because lines are compared in
+ * rounds and dropped afterwards.
  *
- * Reports are compared by their identity and a digest of their content (matchLines). Only those that differ, and lines
- * that are no plain reports, are read whole (auditLines). A report that differs is either a repeat, whatever became of
- * its event since, or it has another content under the same id (tellRepeats).
+ * matchLines compares reports by their identity and a digest of their content. auditLines reads only two kinds of lines
+ * in full: reports that differ, and lines that are not plain reports. tellRepeats then separates the reports that
+ * differ: some were only sent again, others have another content under the same id.
  *
- * PostgreSQL also keeps the number of events of each month forever: no counted event may be missing.
+ * PostgreSQL keeps the number of events of each month forever. auditMonths checks that no counted event is missing.
  *
- * PostgreSQL keeps corrections forever, too: each correction made in the range is looked for, even where the log has
- * dropped its lines.
+ * PostgreSQL also keeps corrections forever. auditCorrections looks for each correction made in the range, even where
+ * the log has dropped its lines.
  *
- * @param wanted Unix seconds; limited to the time from which the log is whole, and up to which all is surely loaded
- * @param lagMaxS how long a correction may be on its way to the log
- * @param linesARound how many lines are looked up at once. With more lines, memory grows and busy slots are read less
- *   often
+ * @param wanted Unix seconds. Only the part of this range is audited for which the log is complete and certainly loaded
+ * @param lagMaxS how many seconds a correction may take to reach the log
+ * @param linesARound how many lines are looked up in a round. More lines take more memory, but the events of a busy
+ *   slot are read in fewer rounds
  */
 export async function auditUsage(
   deps: AuditDeps,
@@ -77,8 +78,8 @@ export async function auditUsage(
   let comparedTo = from
   let matched = 0
   /**
-   * Looks up lines whole, some at once.
-   * @param receiver gets what the lines say of their events
+   * Looks up lines in full, in batches.
+   * @param receiver gets a verdict on the event of each line
    */
   const lookUpBy = (receiver: Parameters<typeof auditLines>[2]) => {
     let some: LogLine[] = []
@@ -95,7 +96,7 @@ export async function auditUsage(
   const odd = lookUpBy(confirmations)
   const differing = lookUpBy(KNOWN_TO_THE_TABLE)
   const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
-  /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before `second`. */
+  /** Matches the lines of a round. Then it compares the rows of ClickHouse that were accepted before `second`. */
   const finishRound = async (second: number) => {
     const unmatched = await matchLines(table, matched, deps, confirmations, result)
     for await (const line of readAgain(log, unmatched.odd)) await odd.lookAt(line)
@@ -114,7 +115,8 @@ export async function auditUsage(
     signal.throwIfAborted()
     for (const line of lines) {
       const digest = digestOfLogLine(line.bytes)
-      // A line accepted before comparedTo is late. There are few such lines, and an unconfirmed row may wait for one.
+      // A line accepted before comparedTo is late: its row was compared without it. Such lines are few. They are looked
+      // up in full, because one of them may confirm a row that is still unconfirmed.
       if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await odd.lookAt(line)
       else if (isWanted(digest.acceptedAt)) table.add(digest, line)
     }
@@ -131,18 +133,18 @@ export async function auditUsage(
   return result
 }
 
-/** For differing lines: the table already has what they say of their events. */
+/** The receiver for differing lines. It ignores their verdicts, because the table already has them. */
 const KNOWN_TO_THE_TABLE = { confirm: () => undefined, note: () => undefined }
 
 const tooManyApart = (lines: number) =>
   new DomainError(
     'unprocessable',
-    `${lines} lines were accepted later than what was read of other partitions: the clocks of the gateways are far apart`,
+    `${lines} lines were accepted later than all lines read so far from other partitions: the clocks of the gateways are far apart`,
   )
 
 /** Reads how far the log is loaded, and where it ends. */
 async function readState({ log, listedUpTo }: AuditDeps) {
-  // In this order: everything accepted before loadedTo lies before the ends of the log.
+  // Read before the ends of the log. Therefore everything accepted before loadedTo is before these ends.
   const loadedTo = await listedUpTo()
   const lags = await log.lag(LOADER_GROUP)
   const records = lags.reduce((sum, { committed, end }) => sum + end - committed, 0)
@@ -180,7 +182,7 @@ const emptyResult = (
   unread,
 })
 
-/** Finds rows that no look-up reaches, at most FINDINGS_MAX of each kind. */
+/** Finds rows that the other checks cannot reach, at most FINDINGS_MAX of each kind. */
 async function findElsewhere({ events, list, clock }: AuditDeps, result: AuditResult): Promise<void> {
   for (const id of await events.listMisplaced(result.from, result.to, FINDINGS_MAX))
     report(result, { kind: 'misplaced', eventId: id, detail: 'counted at another time than its id says' })

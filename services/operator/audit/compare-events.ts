@@ -2,9 +2,9 @@ import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { isSameJson } from '../../../shared/domain/canonical-json.ts'
 
-/** Fields that may differ between two reports of one event; if they do, the reports contradict each other. */
+/** Fields that a reporter sets. Two reports of one event contradict each other when one of these fields differs. */
 export const REPORTED = ['accountId', 'source', 'quantity', 'occurredAt', 'properties'] as const
-/** Fields in which a row may differ from the line or the revision that it was made from. */
+/** Fields that a row must have in common with the line or the revision that it was made from. */
 const STORED = [...REPORTED, 'acceptedAt', 'voided'] as const
 
 type Field = (typeof STORED)[number]
@@ -17,7 +17,10 @@ type Compared = Pick<CurrentEvent, Field>
 export const isSame = (row: Compared, event: Compared, fields: readonly Field[] = STORED): boolean =>
   fields.every((field) => isSameField(row, event, field))
 
-/** @param holder names the place where `event` was found, such as `the log` */
+/**
+ * Describes the fields that differ between a row and another version of its event.
+ * @param holder names the place where `event` was found, such as `the log`
+ */
 export const describeDifference = (
   row: Compared,
   event: Compared,
@@ -43,7 +46,7 @@ function isSameProperties(one: string, other: string): boolean {
   try {
     return isSameJson(one, other)
   } catch {
-    return false // somebody may have stored text by hand that is not JSON
+    return false // a person may have stored text that is not JSON
   }
 }
 
@@ -53,7 +56,7 @@ const textOf = (event: Compared, field: Field): string =>
 const SHOWN_MAX = 200
 const BEFORE_THE_DIFFERENCE = 40
 
-/** Both texts; long ones are cut to the part where they begin to differ. */
+/** Returns both texts. Long texts are cut to the part where they begin to differ. */
 function shownApart(one: string, other: string): [string, string] {
   if (one.length <= SHOWN_MAX && other.length <= SHOWN_MAX) return [one, other]
   let same = 0

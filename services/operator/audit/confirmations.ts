@@ -1,14 +1,14 @@
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
-/** What the lines of the log say of an event: that its row counts, that another version counts, or that none does. */
+/** The verdict of the log's lines on an event: its row counts, another version counts, or no row counts. */
 type Verdict = 'counts' | 'superseded' | 'missing'
 
 /** A row of ClickHouse that no line of the log has confirmed so far. */
 export interface UnconfirmedRow {
   row: CurrentEvent
   namespaceId: string
-  /** Whether lines of its event were seen, with other versions. */
+  /** Whether the log has lines of this event with other versions. */
   hasOtherLines: boolean
 }
 
@@ -16,8 +16,8 @@ export interface UnconfirmedRow {
 const EVENTS_MAX = 500_000
 
 /**
- * Which events of ClickHouse the log confirms. An event is kept by the second of its acceptance, from the reading of
- * its line until that second is compared. After that only unconfirmed events are kept, until their lines are read.
+ * Records which events of ClickHouse the log confirms. An event is kept by its second of acceptance, from the reading
+ * of its line until that second is compared. Afterwards, only unconfirmed events are kept, until their lines are read.
  */
 export class Confirmations {
   private readonly verdicts = new Map<number, Map<string, Verdict>>()
@@ -36,7 +36,7 @@ export class Confirmations {
     if (this.waiting.get(key)?.row.version === version) this.waiting.delete(key)
   }
 
-  /** Notes a verdict of a line. The second is the acceptance of the event's row or, without a row, of the line. */
+  /** Notes the verdict of a line. `second` is the acceptance of the event's row or, without a row, of the line. */
   note(key: string, second: number, verdict: Verdict): void {
     if (second < this.comparedTo) return
     const verdicts = this.verdicts.get(second) ?? new Map<string, Verdict>()
@@ -58,7 +58,7 @@ export class Confirmations {
     this.keepBounded(key)
   }
 
-  /** Drops everything accepted before this second, which was compared. */
+  /** Drops the verdicts on events that were accepted before this second, because they were compared. */
   forgetBefore(second: number): void {
     this.comparedTo = second
     for (const [noted, verdicts] of this.verdicts)
@@ -75,7 +75,7 @@ export class Confirmations {
 
   private keepBounded(key: string): void {
     if (this.size + this.waiting.size <= EVENTS_MAX) return
-    const why = 'a great many are not in the log, or the clocks of the gateways are far apart'
+    const why = 'very many events are not in the log, or the clocks of the gateways are far apart'
     throw new DomainError(
       'unprocessable',
       `more than ${EVENTS_MAX} events cannot be matched, ${key} among them: ${why}`,

@@ -2,8 +2,8 @@ import type { AuditLinesDeps } from './audit-lines.ts'
 import { type AuditResult, FINDINGS_MAX } from './audit-result.ts'
 
 /**
- * Notes events with one idempotency key and several times: two events where the reporter may have meant one. This is no
- * error of Tally, and only the reporter knows what was meant. Events that were voided since are left out.
+ * Notes events that share an idempotency key but have different times: the reporter may have meant one event. This is
+ * no error of Tally, and only the reporter can decide. Voided events are left out.
  */
 export async function findSharedKeys(
   { events, list }: Pick<AuditLinesDeps, 'events' | 'list'>,

@@ -9,20 +9,21 @@ import type { LogLinePosition } from './read-log-lines.ts'
  * - open: its event is not looked up yet;
  * - counted: its event counts with this line;
  * - superseded: the event counts with another report of the same content;
- * - differing: the event counts with a later version, whose content may be another;
+ * - differing: the event counts with a later version, whose content may differ;
  * - odd: the line must be checked in detail.
  */
 export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]
 
-/** What the lines say of an entry in the list of events: see verdictOn. */
+/** The verdict of the lines on an entry in the list of events: see verdictOn. */
 export type LogLineVerdict = 'counts' | 'superseded' | 'elsewhere' | undefined
 
 const WORDS = 4
 const NONE = -1
 
 /**
- * Reports of the log, some 90 bytes each, found by namespace and id. Several reports of one event form a chain.
+ * A hash table of reports in the log, by namespace and id. A report takes some 90 bytes. Reports in one bucket form a
+ * chain, which includes all reports of the same event.
  *
  * Why arrays of numbers: a million objects with texts take gigabytes, and their garbage collection takes longer than
  * the comparison.
@@ -32,7 +33,7 @@ export class LogLineTable {
   size = 0
   private readonly ids: Uint32Array
   private readonly digests: Uint32Array
-  /** The low half of each version, then the high half: reading a bigint would allocate memory. */
+  /** The low half of each version, then the high half. Reading a bigint would allocate memory. */
   private readonly versions: Uint32Array
   private readonly acceptedAts: Float64Array
   private readonly offsets: Float64Array
@@ -41,7 +42,7 @@ export class LogLineTable {
   private readonly namespaces: Uint32Array
   private readonly fates: Uint8Array
   private readonly listed: Uint8Array
-  /** The second at which the event's row was accepted, if that row is of another report. */
+  /** The second at which the event's row was accepted, if that row is not from this line. */
   private readonly rowSeconds: Uint32Array
   private readonly next: Int32Array
   private readonly heads: Int32Array
@@ -95,7 +96,7 @@ export class LogLineTable {
     return this.scratch.toString('hex', 0, 16)
   }
 
-  /** The second in which the usage occurred: the id begins with it. */
+  /** The second in which the usage occurred. The id begins with it. */
   occurredSecond(line: number): number {
     this.scratch.writeUInt32LE(this.ids[line * WORDS] ?? 0, 0)
     return this.scratch.readUInt32BE(0)
@@ -116,10 +117,11 @@ export class LogLineTable {
   rowSecond = (line: number): number => this.rowSeconds[line] ?? 0
 
   /**
-   * Decides about the open lines of an event, by a row that counts for it. A second row of the event makes them odd.
+   * Sets the state of an event's open lines, by a row that counts for the event. If the event has a second row, its
+   * lines become odd.
    *
-   * @param rows has the row at `at`: see DIGEST_ROW
-   * @param first the first line that may be open; lines before it are matched
+   * @param rows contains the row at the offset `at`, in the layout of DIGEST_ROW
+   * @param first the first line that may be open; earlier lines are matched already
    */
   judge(namespaceId: string, rows: Buffer, at: number, first: number): void {
     for (let line = this.find(namespaceId, rows, at + DIGEST_ROW.id); line !== NONE;) {
@@ -130,8 +132,13 @@ export class LogLineTable {
   }
 
   /**
-   * What the lines say of an entry in the list of events: the entry counts, another row of that second counts, a row of
-   * another second counts, or nothing. Lines that count with this entry are marked as listed.
+   * Finds the verdict of the lines on an entry in the list of events. Lines that count with this entry are marked as
+   * listed.
+   *
+   * - counts: the row of this entry counts;
+   * - superseded: another row, accepted in the same second, counts;
+   * - elsewhere: a row accepted in another second counts;
+   * - undefined: no line decides it.
    */
   verdictOn(namespaceId: string, id: Buffer, second: number): LogLineVerdict {
     let verdict: LogLineVerdict

@@ -5,10 +5,10 @@ import { type AuditResult, describeRow, isNoted, report } from './audit-result.t
 
 type Named = { namespaceId: string; id: string }
 
-/** A key of an event that is unique among all namespaces. */
+/** Makes a key for an event that is unique among all namespaces. */
 export const keyOf = ({ namespaceId, id }: Named): string => `${namespaceId} ${id}`
 
-/** The rows that count for some events, by keyOf; more than one for an event is a finding. */
+/** Looks up the rows that count for some events, by keyOf. Reports an event that has more than one row. */
 export async function lookUpRows(
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows'>,
   wanted: readonly Named[],
@@ -27,7 +27,7 @@ export async function lookUpRows(
   return found
 }
 
-/** Finds those of the events' namespaces that a reset has retired. */
+/** Finds those namespaces of the events that a reset has retired. */
 export async function findRetired(
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>,
   all: readonly Pick<Named, 'namespaceId'>[],

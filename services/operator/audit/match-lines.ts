@@ -17,27 +17,27 @@ export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
   signal: AbortSignal
 }
 
-/** How many rows are compared before other work gets a turn. */
+/** How many rows are compared before the event loop gets to other work. */
 const ROWS_A_SLICE = 20_000
-/** How many rows an answer of ClickHouse should have at most, because it is kept in memory. */
+/** The most rows that an answer of ClickHouse should have, because it is kept in memory. */
 const ROWS_AT_ONCE = 500_000
-/** A second is read whole when it has at most this many rows for each wanted line. */
+/** All rows of a second are read when there are at most this many for each wanted line. */
 const ROWS_PER_LINE_MAX = 40
 
-/** Positions of lines that are not counted yet, in the order of the log. */
+/** Positions of lines that are neither counted nor superseded yet, in the order of the log. */
 interface UnmatchedLogLines {
-  /** Lines whose event counts with a later version that may say something else: a correction, or another content. */
+  /** Lines whose event counts with a later version that may have another content: a correction, or another report. */
   differing: LogLinePosition[]
   /** All other lines. */
   odd: LogLinePosition[]
 }
 
 /**
- * Looks up the events of lines in the table, and counts the correct lines: a row has the line's content, and the line's
- * version or a higher one. Every line is compared with the row of its own id.
+ * Looks up the events of the lines in the table, and counts the correct lines. A line is correct when the row of its id
+ * has the line's content, and the line's version or a higher one.
  *
  * @param first the first line that is not matched yet
- * @returns the positions of all other lines; why they differ is found by reading them again
+ * @returns the positions of all other lines. The caller reads them again to find out how they differ
  */
 export async function matchLines(
   table: LogLineTable,
@@ -94,8 +94,8 @@ const byPosition = (a: LogLinePosition, b: LogLinePosition): number =>
   a.partition - b.partition || a.offset - b.offset || a.line - b.line
 
 /**
- * Notes a row that counts and was accepted after its line. When that row is compared, the table may have dropped the
- * line.
+ * Notes a row that counts and was accepted in a later second than its line. The table may have dropped the line before
+ * that row is compared.
  */
 function noteLaterRow(table: LogLineTable, line: number, confirmations: Confirmations): void {
   if (table.rowSecond(line) <= table.acceptedSecond(line)) return
@@ -125,10 +125,10 @@ const namespacesOf = (table: LogLineTable, first: number): { namespaceId: string
 }
 
 /**
- * Decides which seconds are read whole, and which lines are looked up by id because their second has too many other
- * rows. These lines are in order of time, so that the rows of a slot are read once.
+ * Decides which seconds are read completely. The lines of the other seconds are looked up by id, because their seconds
+ * have too many other rows. They are sorted by time, so that the rows of a slot are read once.
  *
- * @param counts how many rows a second has
+ * @param counts the number of rows of each second
  */
 function planReading(
   bySecond: ReadonlyMap<number, readonly number[]>,

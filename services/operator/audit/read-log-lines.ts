@@ -19,7 +19,7 @@ export type LogLine = LogLinePosition & { acceptedAt: Micros } & (
     { event: UsageEvent } | { unreadable: true }
   )
 
-/** A line as it is in the log. */
+/** A line before it is parsed. */
 export type RawLogLine = LogLinePosition & { record: Pick<LogRecord, 'acceptedAt'>; bytes: Buffer }
 
 /** Some lines of one partition. */
@@ -30,12 +30,12 @@ export interface LogLines {
 }
 
 const READ_BYTES = 4_000_000
-/** How much is read at once when lines are read again. They are few, and rarely next to each other. */
+/** How many bytes are read at once when lines are read again. Such lines are few, and rarely next to each other. */
 const READ_AGAIN_BYTES = 500_000
 
 /**
- * Reads the log again, all partitions side by side, roughly in the order of acceptance: what was accepted first may be
- * appended last.
+ * Reads all partitions of the log again, side by side. The order is roughly that of acceptance. It is not exact,
+ * because the log may get an event after another that was accepted later.
  *
  * @param starts, ends where to begin and to stop in each partition
  * @param linesMax the most lines that are returned at once
@@ -58,7 +58,7 @@ export async function* readLogLines(
       .sort((a, b) => a.readTo - b.readTo)
     if (behind === undefined) return
     const othersReadTo = Math.min(...others.map(({ readTo }) => readTo))
-    // The lowest time of acceptance, not the highest: one clock that is ahead must not make readTo too high.
+    // readTo is the lowest time of acceptance, not the highest: a clock that is ahead must not make it too high.
     behind.readTo = Infinity
     let lines: RawLogLine[] = []
     for (let isFull = false; !isFull && behind.next < behind.end;) {
@@ -79,7 +79,7 @@ export async function* readLogLines(
   }
 }
 
-/** Reads the next records of a partition and moves the cursor; returns none if the log has dropped them. */
+/** Reads the next records of a partition and moves the cursor. Returns none if the log has dropped them. */
 async function readRecords(
   log: Pick<EventLog, 'read'>,
   cursor: { partition: number; next: number; end: number },
@@ -95,7 +95,7 @@ function linesOf(record: LogRecord): RawLogLine[] {
   return splitLines(record.value).map((bytes, line) => ({ partition, offset, line, record, bytes }))
 }
 
-/** Parses a line. */
+/** Parses a line. A line that is not valid comes back as unreadable. */
 export function parseRawLogLine({ partition, offset, line, record, bytes }: RawLogLine): LogLine {
   const parsed = isUtf8(bytes) ? parseLogLine(bytes.toString()) : undefined
   if (parsed === undefined || 'fault' in parsed)
@@ -107,7 +107,7 @@ export function parseRawLogLine({ partition, offset, line, record, bytes }: RawL
  * Reads some lines a second time.
  *
  * @param positions in order of partition, offset and line
- * @throws DomainError unprocessable when the log has dropped a line since
+ * @throws DomainError unprocessable when the log has dropped a line since the first reading
  */
 export async function* readAgain(
   log: Pick<EventLog, 'read'>,

@@ -7,7 +7,7 @@ import { describeDifference, isSame, REPORTED } from './compare-events.ts'
 import { keyOf } from './look-up-rows.ts'
 import type { LogLinePosition } from './read-log-lines.ts'
 
-/** A line whose event counts with another report, or with a correction that came after the line. */
+/** A line that does not count, because another report or a later correction of its event counts. */
 export interface SupersededLogLine {
   position: LogLinePosition
   event: UsageEvent
@@ -15,12 +15,12 @@ export interface SupersededLogLine {
   row: CurrentEvent
 }
 
-/** How many lines are compared before other work gets a turn. */
+/** How many lines are compared before the event loop gets to other work. */
 const LINES_A_TURN = 250
 
 /**
  * Separates reports that were sent again from reports of the same event with another content. If contents differ, the
- * first report counts, and only the reporter can know which was meant. If the event was corrected since, its first
+ * first report counts, and only the reporter knows which of them is right. If the event was corrected later, its first
  * report is revision 0.
  */
 export async function tellRepeats(
@@ -34,7 +34,7 @@ export async function tellRepeats(
   for (const [n, { position, event, row }] of lines.entries()) {
     if (n % LINES_A_TURN === 0) await letOthersWork()
     const first = row.correctedAt === null ? row : reports.get(keyOf(event))
-    // A correction contradicts nothing: from then on the event has the content of the correction.
+    // A correction never contradicts a report, because from then on the event has the content of the correction.
     if (event.correctedAt !== null || first === undefined || isSame(first, event, REPORTED))
       result.superseded++
     else {
@@ -44,7 +44,7 @@ export async function tellRepeats(
   }
 }
 
-/** Adds each event once. Contradictions after the first hundred are only counted. */
+/** Adds one contradiction for each event. Contradictions after the first FINDINGS_MAX are only counted. */
 function noteContradiction(
   { contradictions }: AuditResult,
   eventId: string,

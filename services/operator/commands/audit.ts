@@ -19,33 +19,34 @@ import { type AuditDeps, auditUsage } from '../audit/audit-usage.ts'
 import type { Command, CommandContext } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
-/** What was accepted this many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
+/** Usage accepted this many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
 const SETTLED_S = 10
-/** A month may have a hundred million events, which one thread counts. */
+/** The time limit for counting a month. A month may have a hundred million events, which one thread counts. */
 const COUNT_TIMEOUT_S = 3_600
 const LAG_MAX_S = '300'
 const LINES_A_ROUND = '1000000'
-/** There is a minimum, because a few thousand lines of each partition may be ahead of other partitions. */
+/** A round needs a minimum, because a few thousand lines of each partition may be ahead of other partitions. */
 const LINES_A_ROUND_MIN = 100_000
 const LINES_A_ROUND_MAX = 10_000_000
 
-/** npm run audit: proves that nothing accepted was lost, doubled or altered. */
+/** npm run audit: checks that no accepted event was lost, counted twice or altered. */
 export const audit: Command = {
   name: 'audit',
   about: 'reads the event log again and looks up every event',
   notes: [
     'Each line of the log is counted, was reported again, is a dead letter, or is lost. Each event in ClickHouse must come',
-    'from one of them, with the same quantity, time and properties. It covers what the log still holds; loaded usage',
-    'is kept there for EVENT_LOG_RETENTION_HOURS.',
-    'Each correction, or a later one of its event, must count. Corrections are kept forever, and those made since --from are',
-    'checked. One that has not been sent to the log after --lag-max-s is a finding, too.',
-    'The number of events in each month is counted every six hours and kept forever. Whatever ClickHouse has lost since is a',
-    'finding. This check covers all months, and does not depend on the log, --from or --to.',
-    'Two kinds of events are listed and are no failure, because only their reporter can decide what was meant. The first are',
-    'events with one idempotency key and several times. The second are events that were reported again with another quantity',
-    'or other properties: their first report counts, even when they were corrected since.',
-    'It ends where the loader is. If a gateway was killed, it also ends before the reports that may still arrive from it, for',
-    'a minute and a half. It fails when records have been waiting longer than --lag-max-s to be loaded.',
+    'from one of these lines, with the same quantity, time and properties. The audit covers the lines that the log still has.',
+    'The log keeps loaded usage for EVENT_LOG_RETENTION_HOURS.',
+    'Each correction must count, unless a later correction of its event counts. Corrections are kept forever. All corrections',
+    'made since --from are checked. A correction that is not sent to the log after --lag-max-s is a finding, too.',
+    'The number of events in each month is counted every six hours and kept forever. An event that ClickHouse has lost since',
+    'then is a finding. This check covers all months, and does not depend on the log, --from or --to.',
+    'Two kinds of events are listed but are no failure, because only their reporter can decide. The first are events with one',
+    'idempotency key and several times. The second are events that were reported again with another quantity or other',
+    'properties. Their first report counts. They are listed even when they were corrected later.',
+    'The audit ends at the last event that is loaded. If a gateway was killed, it ends earlier for a minute and a half: before',
+    'the reports that may still arrive from that gateway. It fails when records have been waiting to be loaded for longer than',
+    '--lag-max-s.',
     '',
     '  --from, --to TIME   only what was accepted or corrected in this range, such as 2026-01-31T12:00:00Z',
     `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
@@ -131,7 +132,7 @@ function parseRoundLines(text: string): number {
   )
 }
 
-/** Prints a line every few seconds, to show that the audit goes on. */
+/** Prints a line every few seconds, to show that the audit is still running. */
 function progressTo({ showProgress }: CommandContext): (progress: { readTo: number; lines: number }) => void {
   let toldAt = performance.now()
   return ({ readTo, lines }) => {

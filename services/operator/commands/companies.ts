@@ -9,7 +9,7 @@ import { unknownAction } from '../unknown-action.ts'
 
 const NAME_CHARACTERS_MAX = 256
 
-/** npm run companies: the companies of this installation. */
+/** npm run companies: makes and lists the companies of this installation. */
 export const companies: Command = {
   name: 'companies',
   about: 'makes companies and lists them',
@@ -18,7 +18,7 @@ export const companies: Command = {
     '(test). The list shows the namespace by which analysts distinguish companies in SQL (namespace_id).',
     '',
     '  --name NAME         the name of the company; each name can be used once',
-    '  --mode live|test    live unless given; keys of test companies begin with tally_test_, and npm run simulate takes one',
+    '  --mode live|test    live unless given; keys of test companies begin with tally_test_, and npm run simulate uses such a key',
     '',
   ],
   usage: ['companies -- list', 'companies -- create --name NAME [--mode live|test]'],

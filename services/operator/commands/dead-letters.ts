@@ -19,20 +19,20 @@ const PAGE = 1_000
 const REASON_CHARACTERS = 100
 const HEADINGS = ['id', 'partition/offset/line', 'since', 'retried', 'reason']
 
-/** npm run dead-letters: usage that could not be counted, stored with the reason and its bytes. */
+/** npm run dead-letters: lists, shows and retries usage that could not be counted. */
 export const deadLetters: Command = {
   name: 'dead-letters',
   about: 'lists, shows and retries usage that could not be counted',
   notes: [
     'A dead letter is usage that is in the event log but cannot be counted. It is kept with the reason and its bytes.',
     '',
-    '  list          the place in the log (partition/offset/line), since when, when it was retried last, and the reason',
-    '  show ID       the whole reason and the bytes',
-    '  retry ID      puts it back into the log as it is; what cannot be read again becomes a new dead letter',
-    '  retry --all   all that were not retried yet',
+    '  list          shows the position in the log (partition/offset/line), the time, the time of the last retry, and the reason',
+    '  show ID       shows the whole reason and the bytes',
+    '  retry ID      puts the line back into the log, unchanged; if it still cannot be counted, it becomes a new dead letter',
+    '  retry --all   does this for all dead letters that were not retried yet',
     '',
-    'A retried event keeps its time of acceptance. So in the list of events it comes before the last id that readers of the',
-    'list have already seen: read that part of the list again.',
+    'In the list of events, a retried event has its old time of acceptance. Readers of the list have already passed that time:',
+    'they must read that part of the list again.',
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
@@ -92,7 +92,7 @@ function show(letter: DeadLetter, { print }: CommandContext): number {
   return 0
 }
 
-/** Puts the bytes back into the log, unchanged. To do so twice is harmless: the same event is counted once. */
+/** Puts the bytes back into the log, unchanged. Doing this twice is harmless, because the event is counted once. */
 async function retry(
   args: readonly string[],
   pool: Pool,
@@ -101,7 +101,8 @@ async function retry(
 ): Promise<number> {
   const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()
-  // The clocks may lie behind what was accepted. A record with an earlier time would hold up the list of events.
+  // The clocks may be behind the usage that was accepted last. A record with an earlier time would hold up the list of
+  // events.
   const listed = await listedUpTo()
   let retried = 0
   for await (const { id, partition, value } of args[0] === '--all'
@@ -115,14 +116,14 @@ async function retry(
     retried++
     print(`put dead letter ${id} back into the log`)
   }
-  print(`${retried} retried; what cannot be read again becomes a new dead letter`)
+  print(`${retried} retried; a line that still cannot be counted becomes a new dead letter`)
   print(
     'in the list of events they keep their time of acceptance: readers of the list may already have passed it',
   )
   return 0
 }
 
-/** The dead letters that were not retried yet, one after the other. */
+/** Yields the dead letters that were not retried yet. */
 async function* waiting(pool: Pool): AsyncGenerator<DeadLetter> {
   const deadLetters = deadLetterRepository(pool)
   for await (const page of deadLetters.pages(PAGE))

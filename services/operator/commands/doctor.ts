@@ -23,14 +23,14 @@ import { type Check, type Finding, type Level, ok, runChecks } from '../doctor/f
 const USAGE_STORE = `${CLICKHOUSE} of this Tally`
 const LEVEL_WIDTH = 'warning'.length
 
-/** npm run doctor: whether everything is as it should be. */
+/** npm run doctor: checks that every engine is available and set up safely. */
 export const doctor: Command = {
   name: 'doctor',
-  about: 'looks whether every engine is there and set up so that nothing is lost',
+  about: 'checks that every engine is available and set up so that nothing is lost',
   notes: [
-    'A line for each part: ok, warning or failed, and what to do. Versions, migrations, what a power cut would cost, clocks,',
-    'how far loaders and rollups are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
-    'something failed; warnings can wait until there is time.',
+    'It prints a line for each part: ok, warning or failed, and the advice. It checks versions, migrations, durability, clocks,',
+    'how far loaders and rollups are behind, dead letters, disks, and keys that end soon. It changes nothing. It exits with 1',
+    'when a check failed. Warnings can wait.',
     '',
     '  --strict    exits with 1 for warnings too',
     '  --json      prints one JSON document: {"findings": [{"part", "level", "says"}]}',
@@ -56,7 +56,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
   const { url: redisUrl } = redis
   const { kafka, partitions } = eventLog
   const check = (part: string, look: Check['look']): Check => ({ part, look })
-  // If PostgreSQL is away, checks that need it would only say so again.
+  // Without PostgreSQL, each check that needs it would only report the same failure again.
   const hasPostgres = await pool.query('SELECT 1').then(
     () => true,
     () => false,

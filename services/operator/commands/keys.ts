@@ -21,21 +21,23 @@ const HEADINGS = ['key', 'name', 'ends in', 'permissions', 'created', 'last used
 
 type Print = CommandContext['print']
 
-/** npm run keys: API keys of a company. */
+/** npm run keys: issues, lists, rotates and revokes API keys of a company. */
 export const keys: Command = {
   name: 'keys',
   about: 'issues, lists, rotates and revokes API keys',
   notes: [
-    'A key is sent in the header x-api-key. It is shown once, when it is issued; Tally keeps only its digest. To replace one,',
-    'rotate it: the new key has its name, permissions and end, and the old one works for as long as you say. The list shows',
-    'their ids, and to the minute when they were last used. The keys in DATA_DIR/api-key and test-api-key are called "first key".',
+    'A key is sent in the header x-api-key. It is shown once, when it is issued, because Tally keeps only its digest. To',
+    'replace a key, rotate it: the new key has the same name, permissions and end, and the old key works for --overlap-s. The',
+    'list shows the ids of keys, and when they were last used, to the minute. The keys in DATA_DIR/api-key and test-api-key are',
+    'called "first key".',
     '',
     '  --company NAME        default unless given; npm run companies -- list names them',
     '  --name NAME           what to call the key in the list',
-    `  --permissions LIST    of ${PERMISSIONS.join(', ')}; ${DEFAULT_PERMISSIONS} unless given, those of the old key at most when`,
-    '                        it is rotated',
-    '  --expires-at TIME     when it ends by itself, such as 2030-01-01T00:00:00Z, or never; never unless given, with the old',
-    '                        key when it is rotated',
+    '  --name NAME           the name of the key in the list',
+    `  --permissions LIST    of ${PERMISSIONS.join(', ')}; ${DEFAULT_PERMISSIONS} unless given. A rotated key can have only`,
+    '                        permissions of the old key, and has all of them unless given',
+    '  --expires-at TIME     when the key ends by itself, such as 2030-01-01T00:00:00Z, or never. Unless given, a new key never',
+    '                        ends, and a rotated key ends with the old key',
     `  --overlap-s N         seconds that the old key still works, at most ${OVERLAP_S_MAX}; 0 ends it at once`,
     '  --quiet               print the key alone: npm run --silent keys -- issue --quiet > FILE',
     '',
@@ -194,7 +196,7 @@ function parsePermission(text: string): Permission {
   return permission
 }
 
-/** @returns null for never, undefined when it was not given */
+/** @returns null for `never`, undefined when the option was not given */
 function parseExpiry(text: string | undefined): Date | null | undefined {
   if (text === undefined) return undefined
   if (text === 'never') return null

@@ -5,9 +5,9 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { REBUILD, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import type { Command, CommandContext } from '../command.ts'
 
-/** How long a slot may still be filled after its end, whatever the rollup service's setting is. */
+/** How many seconds after its end a slot may still get usage. The setting of the rollup service does not apply here. */
 const GRACE_S = 10
-/** For the longest statement, which reads a week of events. */
+/** The time limit of a statement. The longest statement reads a week of events. */
 const QUERY_TIMEOUT_S = 3_600
 const TELL_EVERY_MS = 1_000
 const BAR_WIDTH = 30
@@ -17,9 +17,9 @@ export const rebuild: Command = {
   name: 'rebuild',
   about: 'computes the rollups again from all events, beside those in use',
   notes: [
-    'Usage is read from rollups by time slot, day and month, which the rollup service keeps up to date. They can be computed again at',
-    'any time: answers are the same before, during and after it. The old ones are dropped ten minutes later. A rebuild that',
-    'is interrupted changes nothing: run it again.',
+    'Usage is read from rollups by time slot, day and month, which the rollup service keeps up to date. A rebuild can run at any',
+    'time: answers are the same before, during and after it. The old rollups are dropped ten minutes later. An interrupted',
+    'rebuild changes nothing: run it again.',
     '',
   ],
   usage: ['rebuild'],
@@ -39,9 +39,9 @@ export const rebuild: Command = {
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
-        // After this, late usage is no longer recomputed for the epoch, and the epoch's rows are dropped. After a kill
-        // the next rebuild gives up the epoch. This is done only after an abort: after another failure the epoch may be
-        // in use, and no other may have the latest late usage.
+        // Gives up the unfinished epoch: late usage is no longer recomputed for it, and its rows are dropped. If this
+        // process is killed instead, the next rebuild gives the epoch up. After an error other than the abort, the
+        // epoch is kept. Readers may already use it, and it may be the only epoch with the latest late usage.
         if (err === context.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),
@@ -52,7 +52,7 @@ export const rebuild: Command = {
   },
 }
 
-/** Prints a line with a bar, every second at most. */
+/** Prints a line with a bar, at most once a second. */
 function barOn({ showProgress }: CommandContext): (done: number, of: number) => void {
   let toldAt = -Infinity
   return (done, of) => {

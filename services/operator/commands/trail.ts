@@ -10,13 +10,13 @@ const LIMIT = '50'
 const LIMIT_MAX = 10_000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** npm run trail: who did what. */
+/** npm run trail: shows the changes in a company, and who made them. */
 export const trail: Command = {
   name: 'trail',
   about: 'shows who created and changed what in a company',
   notes: [
     'An entry for each request that created or changed something, newest first: when, by which key (or by an operator), what,',
-    'and the requested change. Reported usage is not in it, nor what Tally does by itself. Nothing in it is ever changed.',
+    'and the requested change. Reported usage and the work of Tally itself have no entries. Entries are never changed.',
     '',
     '  --company NAME     default unless given; npm run companies -- list names them',
     '  --resource ID      only of this resource: an account, a grant, a key …',

@@ -9,7 +9,7 @@ import { spaceFinding } from './space-finding.ts'
 export const CLICKHOUSE = 'ClickHouse'
 /** The version that our tests run on. */
 const TESTED = '26.7'
-/** When merges keep up there are far fewer data parts. */
+/** More data parts in a partition than this are a warning. While merges keep up, there are far fewer. */
 const PARTS_MAX = 300
 const DURABLE = [
   'fsync_after_insert = 1',
@@ -27,7 +27,7 @@ const DISKS = 'SELECT name, toFloat64(free_space) AS free, toFloat64(total_space
 
 /**
  * Checks version, migrations, durability, merges, rollups, disk and clock.
- * @throws Error when it cannot be reached
+ * @throws Error when ClickHouse cannot be reached
  */
 export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
   const [found] = await queryRows<{ version: string }>(client, 'SELECT version() AS version', {})
@@ -61,10 +61,10 @@ export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
 
 function checkVersion(version: string): Finding {
   const [major, tested] = [version, TESTED].map((text) => text.split('.')[0])
-  if (major !== tested) return failed(CLICKHOUSE, `version ${version}: ${TESTED} is what Tally was tested on`)
+  if (major !== tested) return failed(CLICKHOUSE, `version ${version}: Tally was tested on ${TESTED}`)
   return version.startsWith(`${TESTED}.`)
     ? ok(CLICKHOUSE, `version ${version}`)
-    : warning(CLICKHOUSE, `version ${version}: ${TESTED} is what Tally was tested on`)
+    : warning(CLICKHOUSE, `version ${version}: Tally was tested on ${TESTED}`)
 }
 
 async function checkDurability(client: ClickHouse): Promise<Finding[]> {
@@ -73,7 +73,10 @@ async function checkDurability(client: ClickHouse): Promise<Finding[]> {
   const careless = tables.filter((table) => !DURABLE.every((setting) => table.engine_full.includes(setting)))
   if (careless.length === 0)
     return [
-      ok(part, `${tables.length} tables, each insert and merge is on disk, and no part is put aside unseen`),
+      ok(
+        part,
+        `${tables.length} tables, each insert and merge is on disk, and no broken part is ignored silently`,
+      ),
     ]
   return careless.map(({ name }) =>
     failed(
@@ -91,7 +94,7 @@ async function checkDataParts(client: ClickHouse): Promise<Finding[]> {
   return [
     failed(
       part,
-      `${broken.length} put aside as broken, such as ${first.path} of ${first.table}: what they held is in no answer; docs/operations.md says what to do`,
+      `${broken.length} put aside as broken, such as ${first.path} of ${first.table}: their data is missing in all answers; docs/operations.md says what to do`,
     ),
   ]
 }

@@ -36,7 +36,7 @@ export async function checkDeadLetters(db: Queryable): Promise<Finding[]> {
   ]
 }
 
-/** Checks the gateways that PostgreSQL knows; one that fell silent holds up the list of events. */
+/** Checks the gateways that are registered in PostgreSQL. A gateway that fell silent holds up the list of events. */
 export async function checkGateways(db: Queryable): Promise<Finding[]> {
   const part = 'gateways'
   const { renewed, silent, silentForS } = await gatewayRepository(db).count()
@@ -44,13 +44,13 @@ export async function checkGateways(db: Queryable): Promise<Finding[]> {
     return [
       warning(
         part,
-        `${silent} fell silent: the list of events ends before what they may have taken, for ${silentForS} s more`,
+        `${silent} fell silent: the list of events ends before the events that they may have accepted, for ${silentForS} s more`,
       ),
     ]
-  return [ok(part, renewed === 0 ? 'none takes reports' : `${renewed}, all of them heard of lately`)]
+  return [ok(part, renewed === 0 ? 'none takes reports' : `${renewed}, all of them renewed recently`)]
 }
 
-/** Checks for clocks that lie behind the accepted usage: they were ahead at that time, or are behind now. */
+/** Checks whether PostgreSQL's clock is behind the accepted usage: it was ahead at that time, or it is behind now. */
 export async function checkAcceptance(db: Queryable): Promise<Finding[]> {
   const part = 'times of acceptance'
   const { now, reached } = await gatewayRepository(db).look()
@@ -59,7 +59,7 @@ export async function checkAcceptance(db: Queryable): Promise<Finding[]> {
   return [
     failed(
       part,
-      `PostgreSQL's clock lies ${behindS} s behind the usage that was accepted last: it was ahead then, which heals by itself, or is behind now, so that reports of now are answered with 503; look at it`,
+      `PostgreSQL's clock lies ${behindS} s behind the usage that was accepted last: either it was ahead then, which needs no action, or it is behind now, and new reports are answered with 503; check it`,
     ),
   ]
 }

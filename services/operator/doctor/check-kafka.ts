@@ -16,7 +16,7 @@ export const KAFKA = 'Kafka'
 const REPLICAS_MIN = 3
 const IN_SYNC_MIN = 2
 
-/** Settings by which the topic would delete, merge or reorder usage, by Kafka's names. */
+/** Settings of the topic, by Kafka's names. With another value the topic would delete, merge or reorder usage. */
 const HARMFUL: readonly { name: string; right: string; otherwise: string }[] = [
   { name: 'retention.ms', right: '-1', otherwise: 'deletes usage by its age, loaded or not' },
   { name: 'retention.bytes', right: '-1', otherwise: 'deletes usage by its size, loaded or not' },
@@ -34,8 +34,8 @@ const HARMFUL: readonly { name: string; right: string; otherwise: string }[] = [
 ]
 
 /**
- * Checks versions, and topics with their guarantees.
- * @throws Error when it cannot be reached
+ * Checks the versions of brokers, the topics, and the settings of the topics.
+ * @throws Error when Kafka cannot be reached
  */
 export async function checkKafka(
   { access, topicPrefix, requestTimeoutMs }: NonNullable<EventLogConfig['kafka']>,

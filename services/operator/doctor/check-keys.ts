@@ -6,10 +6,10 @@ import { type Finding, ok, warning } from './finding.ts'
 const DAYS = 7
 const LISTED_MAX = 20
 
-/** Checks for keys that expire soon and are still needed. */
+/** Checks for keys that end soon and are still needed. */
 export async function checkKeys(db: Queryable): Promise<Finding[]> {
   const ending = await apiKeyRepository(db).listEnding(DAYS, LISTED_MAX)
-  if (ending.length === 0) return [ok('API keys', `none that is needed ends within ${DAYS} days`)]
+  if (ending.length === 0) return [ok('API keys', `no key that is needed ends within ${DAYS} days`)]
   return ending.map((key) => warning('API keys', describe(key)))
 }
 

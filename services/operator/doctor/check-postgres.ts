@@ -23,8 +23,8 @@ const CONNECTIONS = "SELECT count(*)::int AS used FROM pg_stat_activity WHERE ba
 /**
  * Checks version, migrations, durability, role, clock and connections.
  *
- * @param isEmbedded whether it is the PostgreSQL that comes with Tally
- * @throws Error when it cannot be reached
+ * @param isEmbedded whether this is the PostgreSQL that comes with Tally
+ * @throws Error when PostgreSQL cannot be reached
  */
 export async function checkPostgres(db: Queryable, isEmbedded: boolean): Promise<Finding[]> {
   const { rows } = await db.query<{ name: string; setting: string }>(SETTINGS)

@@ -6,7 +6,9 @@ import { failed, type Finding, ok, warning } from './finding.ts'
 export const REDIS = 'Redis'
 const VERSION_MIN = 7
 
-/** Checks that it answers, and its version. Tally works without it, but the setting says that it should be there. */
+/**
+ * Checks that Redis answers, and its version. Tally works without Redis, but REDIS_URL says that there should be one.
+ */
 export async function checkRedis(config: RedisConfig & { url: string }, log: Logger): Promise<Finding[]> {
   const redis = await openRedis(config, log)
   try {
@@ -34,7 +36,7 @@ const fieldsOf = (info: string): ReadonlyMap<string, string> =>
   )
 
 function describe(info: ReadonlyMap<string, string>): Finding[] {
-  // Valkey has two versions: its own, and the one of the Redis that it is compatible with.
+  // Valkey has two versions: its own, and the version of the Redis that it is compatible with.
   const version = info.get('redis_version') ?? ''
   const shown = info.has('valkey_version')
     ? `Valkey ${info.get('valkey_version') ?? ''}`
@@ -47,7 +49,7 @@ function describe(info: ReadonlyMap<string, string>): Finding[] {
       ok(REDIS, shown),
       warning(
         REDIS,
-        'maxmemory-policy is noeviction: once it is full nothing is shared any more; set volatile-ttl',
+        'maxmemory-policy is noeviction: once Redis is full, nothing is shared any more; set volatile-ttl',
       ),
     ]
   return [ok(REDIS, shown)]

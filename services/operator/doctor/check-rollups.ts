@@ -4,7 +4,7 @@ import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups
 import { type Finding, ok, warning } from './finding.ts'
 
 export const ROLLUPS = 'rollups'
-/** Twelve slots, or the longest that late usage may wait. */
+/** Rollups, marks and unfinished epochs older than this are a warning. */
 const LATE_S = 3_600
 const WHERE_TO_LOOK = 'does npm run rollup run? Its log and tally_rollup_failures_total say what it fails at'
 const UNFINISHED =
@@ -13,7 +13,9 @@ const UNFINISHED =
 const OLD_USAGE = `
   SELECT 1 AS found FROM usage_events WHERE accepted_at < now() - toIntervalSecond({seconds:UInt32}) LIMIT 1`
 
-/** Checks how far rollups are behind. Answers are exact in any case: what rollups lack is read from the events. */
+/**
+ * Checks how far rollups are behind. Answers are exact in any case, because readers take missing usage from the events.
+ */
 export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
   const epochs = rollupEpochRepository(client)
   const [listed, now] = [await epochs.list(), await epochs.now()]

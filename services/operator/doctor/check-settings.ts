@@ -19,9 +19,9 @@ const LOOPBACK = /^(127\.|::1$|localhost$)/
 const MB = 1_000_000
 
 /**
- * Checks how much room the disk of the data has left.
+ * Checks how much room is left on the disk with the data.
  *
- * @param holdsLog whether usage is refused when room is scarce, because PostgreSQL is embedded
+ * @param holdsLog whether PostgreSQL is embedded; usage is then refused when room is scarce
  */
 export async function checkDisk(folder: string, holdsLog: boolean): Promise<Finding[]> {
   const part = 'disk of DATA_DIR'
@@ -40,13 +40,15 @@ export async function checkDisk(folder: string, holdsLog: boolean): Promise<Find
 /**
  * Checks for passwords that anybody would guess.
  *
- * @param urls by the setting that has them; undefined where the engine is embedded
+ * @param urls by the name of their setting; undefined where the engine is embedded
  */
 export function checkPasswords(urls: Readonly<Record<string, string | undefined>>): Finding[] {
   const part = 'passwords'
   const weak = Object.entries(urls).filter(([, url]) => url !== undefined && isGuessed(url))
-  if (weak.length === 0) return [ok(part, 'none that is easily guessed')]
-  return weak.map(([setting]) => warning(part, `that of ${setting} is easily guessed: choose a random one`))
+  if (weak.length === 0) return [ok(part, 'none is easily guessed')]
+  return weak.map(([setting]) =>
+    warning(part, `the password in ${setting} is easily guessed: choose a random one`),
+  )
 }
 
 function isGuessed(url: string): boolean {
@@ -58,7 +60,7 @@ function isGuessed(url: string): boolean {
 /**
  * Checks for ports that other machines can reach.
  *
- * @param hosts by the setting that has them
+ * @param hosts by the name of their setting
  */
 export function checkExposure(hosts: Readonly<Record<string, string>>): Finding[] {
   const part = 'ports'

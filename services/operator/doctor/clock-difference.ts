@@ -4,7 +4,8 @@ const WARNING_MS = 1_000
 const FAILED_MS = 10_000
 
 /**
- * Compares the clock of an engine with this machine's. The time that its answer took does not count as a difference.
+ * Compares the clock of an engine with the clock of this machine. The time that the engine takes to answer does not
+ * count as a difference.
  *
  * @param read returns the engine's time in milliseconds since 1970
  */

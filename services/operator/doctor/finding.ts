@@ -1,6 +1,6 @@
 import { withinMs } from '../../../shared/time/within-ms.ts'
 
-/** How bad a finding is: a warning can wait until there is time, a failure cannot. */
+/** How bad a finding is. A warning can wait, a failure cannot. */
 export type Level = 'ok' | 'warning' | 'failed'
 
 /** The result of a check of one part of an installation. */
@@ -8,7 +8,7 @@ export interface Finding {
   /** The name that operators use: `PostgreSQL`, `topic usage-events`. */
   part: string
   level: Level
-  /** What was found, and what to do about it. */
+  /** The result in words, and the advice. */
   says: string
 }
 
@@ -22,10 +22,10 @@ export interface Check {
   look: () => Promise<Finding[]>
 }
 
-/** Limited, so that an engine that hangs does not hold up the other checks. */
+/** The time limit of a check, so that an engine that hangs does not hold up the other checks. */
 const LOOK_MS = 20_000
 
-/** Runs all checks at once. A check that fails is a finding, too. The findings are in the order of the checks. */
+/** Runs all checks at once. A check that throws becomes a finding, too. The findings are in the order of the checks. */
 export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
   const findings = await Promise.all(checks.map(runCheck))
   return findings.flat()
@@ -39,7 +39,7 @@ async function runCheck({ part, look }: Check): Promise<Finding[]> {
   }
 }
 
-/** The message in one line; of several errors, the message of the first. */
+/** Returns the message of an error in one line. Of several errors it takes the first. */
 function messageOf(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return messageOf(err.errors[0])
   const text = err instanceof Error ? err.message : String(err)

@@ -1,6 +1,6 @@
 import type { Queryable } from './pool.ts'
 
-/** The database's current time, also within a transaction that began long ago. */
+/** Reads the database's current time. Within a transaction, this is not the time at which the transaction began. */
 export async function readClock(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('SELECT clock_timestamp() AS at')
   const [row] = rows

@@ -1,6 +1,6 @@
 import type { EnvReader } from '../../config/env-reader.ts'
 
-/** The embedded server accepts 100 connections, some of which are not for requests. */
+/** The embedded server accepts 100 connections. Some of them are not for requests. */
 const EMBEDDED_CONNECTIONS_MAX = 50
 
 const SCHEMES = ['postgres:', 'postgresql:']
@@ -28,7 +28,8 @@ export function readPostgresConfig(read: EnvReader) {
 }
 
 /**
- * Reads the settings of PostgreSQL for a service in a process of its own: it migrates nothing, so it needs no owner.
+ * Reads the settings of PostgreSQL for a service in a process of its own. Such a service migrates nothing, so it needs
+ * no owner.
  */
 export const readPostgresServerConfig = (read: EnvReader) => ({
   url: read.requiredUrl('DATABASE_URL', SCHEMES, { about: URL_ABOUT }),
@@ -38,13 +39,13 @@ export const readPostgresServerConfig = (read: EnvReader) => ({
 export const readConnectionsMax = (read: EnvReader): number =>
   read.integer('DATABASE_CONNECTIONS_MAX', {
     about:
-      'connections to PostgreSQL for requests but reports; those and the event log have pools of their own',
+      'connections to PostgreSQL for requests other than reports; reports and the event log have pools of their own',
     default: 20,
     min: 2,
     max: 500,
   })
 
-/** Far more than any healthy statement takes. */
+/** The default is far more than any healthy statement takes. */
 const readStatementTimeoutMs = (read: EnvReader): number =>
   read.tuning('DATABASE_STATEMENT_TIMEOUT_MS', {
     default: 10_000,

@@ -17,13 +17,15 @@ interface FollowedBy {
 }
 
 const LOOK_EVERY_MS = 1_000
-/** The greatest difference between clocks of well-kept machines. */
+/** The largest difference between clocks that are set correctly. */
 const DIFFERENCE_MAX_MS = 2_000
 
 /**
- * Follows the database's clock until it is closed, because decisions about money use one clock on every machine. As
- * long as the machine's clock agrees with the database's, the machine's clock is used: it is more precise than an
- * answer from the database. If it differs, or was set, the last answer is continued by a clock that is never set.
+ * Follows the database's clock until it is closed, because decisions about money must use one clock on every machine.
+ *
+ * As long as this machine's clock agrees with the database's clock, nowMs uses this machine's clock. It is more precise
+ * than an answer from the database. If this machine's clock differs, or was set, nowMs uses the database's last answer.
+ * It adds the time that has passed since, by a clock that is never set.
  *
  * @throws when the database does not answer the first time
  */

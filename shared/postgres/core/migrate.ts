@@ -11,14 +11,15 @@ const MIGRATION_LOCK = 7_255_001
 export interface MigratePostgresOptions {
   /** A role that may create tables. */
   ownerUrl: string
-  /** The role of the services; it gets the rights that they need, and owns nothing. */
+  /** The role of the services. It gets the rights that they need, and owns nothing. */
   serviceRole: string
   log: Logger
 }
 
 /**
- * Brings the schema up to date, each file in a transaction of its own, then runs `andThen` under the same lock.
- * Several processes that start at once migrate one after the other, and ClickHouse's migrations share the lock.
+ * Brings the schema up to date, each file in a transaction of its own. Then it runs `andThen` under the same lock.
+ * Several processes that start at once migrate one after the other. The lock also covers ClickHouse's migrations, which
+ * `andThen` runs.
  */
 export async function migratePostgres(
   options: MigratePostgresOptions,
@@ -32,7 +33,7 @@ export async function migratePostgres(
     await applyPending(db, options.log)
     await grantToService(db, options.serviceRole)
     await andThen()
-    await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails if the lock was lost since
+    await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails if the lock was lost meanwhile
   } finally {
     await db.end()
   }
@@ -65,8 +66,8 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
 }
 
 /**
- * The services' rights: to read and write rows, but not to delete rows that money depends on, nor to edit what was
- * priced or agreed.
+ * Grants the services their rights. They may read and write rows. They must not delete rows that money depends on, or
+ * edit prices and agreements.
  */
 async function grantToService(db: pg.Client, role: string): Promise<void> {
   const service = db.escapeIdentifier(role)
@@ -91,7 +92,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
 }
 
-/** The role of a connection URL. */
+/** Finds the role that a connection URL uses. */
 export async function roleOf(url: string): Promise<string> {
   const db = new pg.Client({ connectionString: url, application_name: 'tally migrate' })
   await db.connect()

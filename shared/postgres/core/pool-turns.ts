@@ -2,9 +2,9 @@ import { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import { requestSemaphore } from '../../batching/request-semaphore.ts'
 import { CONNECT_MS, type Pool } from './pool.ts'
 
-/** What requests wait for before they take a connection of a pool. */
+/** The queues in which requests wait before they take a connection of a pool. */
 export interface PoolTurns {
-  /** By namespace. */
+  /** Turns for connections, by namespace. */
   connections: FairSemaphore
   /**
    * Turns for locks, by namespace and lock. Nearly all requests that would wait for a lock while holding a connection
@@ -14,8 +14,8 @@ export interface PoolTurns {
 }
 
 /**
- * The most requests at once that take the same lock: one holds it, and the others are beginning or ending. With only
- * one at a time, a company's throughput falls, see docs/decisions/0033-companies-take-turns.md.
+ * The most requests at once that take the same lock. One holds the lock, and the others are beginning or ending. With
+ * only one at a time, a company's throughput would be lower: see docs/decisions/0033-companies-take-turns.md.
  */
 const LOCK_AT_ONCE = 4
 const WAITING_MAX = 10_000
@@ -25,8 +25,8 @@ const WAITING_MAX_OF_ONE = 1_000
 const turnsOfPools = new WeakMap<Pool, PoolTurns>()
 
 /**
- * Makes companies take turns at the connections of a pool that requests share. One company has at most half of them:
- * other companies find the rest free.
+ * Makes companies take turns at the connections of a pool that requests share. One company has at most half of them, so
+ * that the rest is free for other companies.
  */
 export function takeTurns(pool: Pool, connectionsMax: number): void {
   const waiting = { waitMs: CONNECT_MS, waitingMax: WAITING_MAX, waitingMaxOfOne: WAITING_MAX_OF_ONE }
@@ -44,5 +44,5 @@ export function takeTurns(pool: Pool, connectionsMax: number): void {
   })
 }
 
-/** Undefined for a pool without turns. */
+/** Returns the turns of a pool; undefined for a pool without turns. */
 export const turnsOf = (pool: Pool): PoolTurns | undefined => turnsOfPools.get(pool)

@@ -13,8 +13,8 @@ export interface PoolOptions {
   /** The longest time that one statement may run. */
   statementTimeoutMs: number
   /**
-   * The longest time that a statement may wait for a lock while it holds a connection; undefined: as long as it may
-   * run.
+   * The longest time that a statement may wait for a lock while it holds a connection. If undefined, it may wait as
+   * long as it may run.
    */
   lockTimeoutMs?: number
   log: Logger
@@ -37,19 +37,19 @@ export function openPool(options: PoolOptions): pg.Pool {
     idleTimeoutMillis: IDLE_MS,
     statement_timeout: options.statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs,
-    // Our own limit, for a connection that has gone silent: the server's limit works only while the server answers.
+    // The client has a limit of its own, because the server's limit works only while the server answers.
     query_timeout: options.statementTimeoutMs + ANSWER_MS,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,
   })
-  // Each client has a listener, because the pool listens only to idle ones and an error without a listener ends the
-  // process. The user of the connection gets an error from the next statement.
+  // Each client has a listener, because an error without a listener ends the process, and the pool listens only to idle
+  // clients. The user of the connection gets an error from the next statement.
   pool.on('connect', (client) => {
     client.on('error', (err) => {
       options.log.warn({ err }, 'lost a connection to PostgreSQL')
     })
   })
-  pool.on('error', () => undefined) // the same loss again, of an idle connection
+  pool.on('error', () => undefined) // the listener of the client has logged the loss already
   return pool
 }

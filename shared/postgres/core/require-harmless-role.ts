@@ -31,7 +31,7 @@ export async function requireHarmlessRole(url: string): Promise<void> {
   }
 }
 
-/** The check of requireHarmlessRole, for the role of a connection. */
+/** Makes the check of requireHarmlessRole for the role of an open connection. */
 export async function requireHarmless(db: Queryable): Promise<void> {
   const { rows } = await db.query<RoleRow>(LOOK, [SCHEMA])
   const [found] = rows

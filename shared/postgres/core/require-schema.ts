@@ -9,7 +9,7 @@ import type { Queryable } from './pool.ts'
 const MISSING = new Set(['42P01', '3F000', '42501'])
 
 /**
- * Checks that the tables are those this version was made for; services never migrate.
+ * Checks that the tables are those that this version needs. Services never migrate.
  *
  * @throws StartupError when migrations are missing, or were applied by a newer version
  */

@@ -4,9 +4,10 @@ import { requireHarmlessRole } from './require-harmless-role.ts'
 import { requirePostgresSchema } from './require-schema.ts'
 
 /**
- * Checks that a service can work on a PostgreSQL server: it answers, is migrated, and restricts the services' role.
+ * Checks that a service can work on a PostgreSQL server: the server answers, is migrated, and restricts the services'
+ * role.
  *
- * @throws StartupError in one line when it cannot
+ * @throws StartupError in one line when the service cannot work
  */
 export const requirePostgresServer = (url: string, pool: Pool): Promise<void> =>
   reach('PostgreSQL (DATABASE_URL)', async () => {

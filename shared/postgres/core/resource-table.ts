@@ -7,12 +7,12 @@ import type { Queryable } from './pool.ts'
 import { setOnce, unset } from './set-once.ts'
 import { isUniqueViolation } from './violations.ts'
 
-/** A table of resources: a row for each, with an id and the times of its creation and last change. */
+/** A table of resources. Each resource is a row, with an id and the times of its creation and last change. */
 export interface ResourceTable<T> {
   name: string
   /** The resource's name in errors. */
   noun: string
-  /** The column of each field; a row is read as the resource, without conversion. */
+  /** The column of each field. A row is used as the resource, without conversion. */
   columns: Readonly<Record<keyof T & string, string>>
 }
 
@@ -20,7 +20,7 @@ interface Identified {
   id: string
 }
 
-/** The columns of a SELECT or RETURNING whose rows are resources. */
+/** Makes the list of columns of a SELECT or RETURNING whose rows are resources. */
 export const fieldsOf = <T>({ columns }: Pick<ResourceTable<T>, 'columns'>): string =>
   Object.entries(columns)
     .map(([field, column]) => `${String(column)} AS "${field}"`)
@@ -28,7 +28,7 @@ export const fieldsOf = <T>({ columns }: Pick<ResourceTable<T>, 'columns'>): str
 
 const isRow = ({ columns }: { columns: { id: string } }): string => `namespace_id = $1 AND ${columns.id} = $2`
 
-/** The first row of a statement whose rows are resources. */
+/** Returns the first row of a statement whose rows are resources. */
 export async function firstRow<T extends object>(
   db: Queryable,
   text: string,
@@ -38,7 +38,7 @@ export async function firstRow<T extends object>(
   return rows[0]
 }
 
-/** @param lock what other transactions may not do with the row until this transaction ends */
+/** @param lock the lock on the row, which this transaction holds until it ends */
 export const findRow = <T extends Identified>(
   db: Queryable,
   table: ResourceTable<T>,
@@ -51,7 +51,7 @@ export const findRow = <T extends Identified>(
     id,
   ])
 
-/** The resource with this external id; undefined when there is none. */
+/** Finds the resource with this external id; undefined when there is none. */
 export const findByExternalId = <T extends Identified & { externalId: string | null }>(
   db: Queryable,
   table: ResourceTable<T>,
@@ -65,8 +65,8 @@ export const findByExternalId = <T extends Identified & { externalId: string | n
   )
 
 /**
- * The rows with these ids, in order of creation; unknown ids are absent. Rows are locked in this order, so that two
- * transactions that lock the same rows do not deadlock.
+ * Lists the rows with these ids, in order of creation. Unknown ids are absent. Rows are locked in this order, so that
+ * two transactions that lock the same rows do not deadlock.
  */
 export async function listRowsByIds<T extends Identified>(
   db: Queryable,
@@ -84,7 +84,10 @@ export async function listRowsByIds<T extends Identified>(
   return rows
 }
 
-/** What other transactions may not do with a row: change it, or lock it as well. */
+/**
+ * A lock on a row. With FOR SHARE, other transactions cannot change the row. With FOR UPDATE, they cannot lock it
+ * either.
+ */
 type RowLock = '' | 'FOR SHARE' | 'FOR UPDATE'
 
 /**
@@ -116,8 +119,8 @@ export async function insertRow<T extends Identified>(
 }
 
 /**
- * Inserts a row, within a transaction. Rows of a namespace are created one after the other, so that a reader can
- * follow a list in order of creation without missing one.
+ * Inserts a row, within a transaction. Rows of a namespace are created one after the other, so that a reader that
+ * follows a list in order of creation misses none.
  *
  * @param others columns that belong to no field
  * @throws DomainError conflict when another resource has the external id
@@ -165,8 +168,8 @@ export async function updateRow<T extends Identified>(
 }
 
 /**
- * Sets updated_at because something that belongs to a resource has changed. @returns the resource, undefined when
- * there is none
+ * Sets updated_at because something that belongs to a resource has changed.
+ * @returns the resource, undefined when there is none
  */
 export const touchRow = <T extends Identified>(
   db: Queryable,
@@ -179,18 +182,20 @@ export const touchRow = <T extends Identified>(
 export const findingAndArchiving = <T extends Identified>(db: Queryable, table: ResourceTable<T>) => ({
   find: (namespaceId: string, id: string) => findRow(db, table, namespaceId, id),
 
-  /** Archiving again keeps the first time. @returns the resource, undefined when there is none */
+  /**
+   * Archives a resource. Archiving it again keeps the first time. @returns the resource, undefined when there is none
+   */
   archive: (namespaceId: string, id: string) => setRow(db, table, setOnce('archived_at'), namespaceId, id),
 
-  /** @returns the resource, undefined when there is none */
+  /** Unarchives a resource. @returns the resource, undefined when there is none */
   unarchive: (namespaceId: string, id: string) => setRow(db, table, unset('archived_at'), namespaceId, id),
 })
 
 /**
- * A page in order of creation.
+ * Lists a page in order of creation.
  *
- * @param filter values of columns; undefined ones do not filter. Each combination is planned separately, and has its
- *   index
+ * @param filter values of columns; undefined values do not filter. Each combination of filters is a statement of its
+ *   own, and has its index
  * @throws DomainError malformed when startingAfter is not in the namespace
  */
 export async function listRows<T extends Identified>(
@@ -220,7 +225,7 @@ export async function listRows<T extends Identified>(
   return pageOf(rows, limit)
 }
 
-/** @param code the error's code when another resource has the external id */
+/** @param code the code of the error when another resource has the external id */
 export const explainTaken = (
   err: unknown,
   { name, noun }: Pick<ResourceTable<unknown>, 'name' | 'noun'>,
@@ -241,7 +246,7 @@ function setRow<T extends Identified>(
   return firstRow<T>(db, text, [namespaceId, id])
 }
 
-/** By column, without undefined values. */
+/** Returns the values by column, without undefined values. */
 function rowOf<T>({ columns }: ResourceTable<T>, fields: Partial<T>, others: object): object {
   const byColumn = Object.entries(fields).map(([field, value]) => [columns[field as keyof T & string], value])
   return Object.fromEntries(

@@ -13,15 +13,16 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
 
 /**
  * Runs work in one transaction that sees the rows of one namespace only. Row level security compares each row's
- * namespace_id with the setting made here, a second line of defence behind the statements' own conditions.
+ * namespace_id with the setting made here. This is a second safeguard, because the statements have conditions of their
+ * own.
  *
- * On a pool of requests, companies take turns.
+ * On a pool with turns, companies take turns.
  *
- * @param work its effects outside of the database must be safe to repeat: if PostgreSQL ends the transaction because of
- *   a deadlock (such as between two accounts that swap their external ids), nothing was written, and the work runs
- *   again, at most ATTEMPTS_MAX times
- * @param lock names what the work locks first in the namespace. Only a few transactions with the same name take a
- *   connection at a time, as the others would wait for that lock while holding one
+ * @param work its effects outside of the database must be safe to repeat. If PostgreSQL ends the transaction because of
+ *   a deadlock, nothing was written, and the work runs again, at most ATTEMPTS_MAX times. For example, two accounts
+ *   that swap their external ids can cause a deadlock
+ * @param lock the name of the lock that the work takes first in the namespace. Only a few transactions with the same
+ *   name take a connection at a time. Further transactions would only hold a connection while they wait for that lock
  * @throws DomainError overloaded when it waits too long for a turn, or for a lock that another transaction holds.
  *   Nothing was written then
  */
@@ -36,7 +37,7 @@ export const inNamespace = <T>(
   return locks === undefined ? run() : locks.run(run, { tenant: `${namespaceId} ${lock}` })
 }
 
-/** Runs work as inNamespace does, and always rolls back: only the work itself can read what it writes. */
+/** Runs work as inNamespace does, but always rolls back. So only the work itself can read the rows that it writes. */
 export const inNamespaceUndone = <T>(
   pool: Pool,
   namespaceId: string,
@@ -70,8 +71,8 @@ async function runInNamespace<T>(
 }
 
 /**
- * Reads rows of every namespace in one transaction, from tables that allow it for maintenance: for work that sends on
- * or checks rows of all companies. Code that answers a caller must not use it.
+ * Reads rows of every namespace in one transaction, from tables that allow it for maintenance. Only work that sends or
+ * checks rows of all companies may use it, never code that answers a caller.
  */
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
   run(pool, read, { begin: "BEGIN; SET LOCAL tally.every_namespace = 'on'" })
@@ -79,7 +80,7 @@ export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promis
 /** How a transaction ends when its work has resolved. */
 type End = 'COMMIT' | 'ROLLBACK'
 
-/** @param begin one message, because each costs a round trip to the database */
+/** @param begin it is one message, because each message costs a round trip to the database */
 async function run<T>(
   pool: Pool,
   work: (db: PoolClient) => Promise<T>,

@@ -35,6 +35,6 @@ export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseE
 export const isLockTimeout = (err: unknown): boolean =>
   err instanceof pg.DatabaseError && err.code === '55P03'
 
-/** Whether PostgreSQL refused what a statement was to write: repeating it would fail again. */
+/** Whether PostgreSQL refused the values of a statement. Repeating the statement would fail again. */
 export const isRefusedRow = (err: unknown): boolean =>
   err instanceof pg.DatabaseError && /^2[23]/.test(err.code ?? '')

@@ -11,7 +11,7 @@ export function watchPools(metrics: Metrics, pools: Readonly<Record<string, Pool
   const waiting = metrics.gauge('tally_postgres_waiting', 'Callers that wait for a connection.', ['pool'])
   const locks = metrics.gauge(
     'tally_postgres_lock_waiting',
-    'Requests that wait, without a connection, for others that change the same.',
+    'Requests that wait, without a connection, for other requests that change the same resource.',
     ['pool'],
   )
   metrics.beforeScrape(() => {

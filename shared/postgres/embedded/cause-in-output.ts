@@ -1,9 +1,9 @@
-/** PostgreSQL's prefix of each line of its log: see log_line_prefix. */
+/** The prefix of each line of PostgreSQL's log: see log_line_prefix. */
 const PREFIX = /^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] /
 
 /**
- * Messages to connections while a server starts or ends, Tally's included; they are never the reason why it does not
- * start.
+ * Messages to connections, including Tally's own, while a server starts or ends. They are never the reason why the
+ * server does not start.
  */
 const PASSING =
   /FATAL: +(the database system is |terminating connection |terminating background worker|canceling authentication)/
@@ -12,8 +12,8 @@ const PASSING =
 const CAUSES: readonly RegExp[] = [/No space left on device/, /PANIC:/, /FATAL:/, /ERROR:|\berror:/]
 
 /**
- * Finds in the output of one of PostgreSQL's programs why it failed. The last line often says what the program did
- * afterwards, such as cleaning up; the cause is above it.
+ * Finds in the output of a PostgreSQL program why the program failed. The last line often says only what it did
+ * afterwards, such as cleaning up. The cause is above that line.
  *
  * @returns one line; the last one if no line shows a failure, or an empty text if there is no line
  */

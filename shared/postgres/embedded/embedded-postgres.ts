@@ -16,7 +16,7 @@ import { causeInOutput } from './cause-in-output.ts'
 import { endOrphanedServer, OWNER_VARIABLE, ownerText } from './orphan.ts'
 import { findServerUser, type OsUser, requireReachable } from './os-user.ts'
 
-/** A PostgreSQL server that Tally runs itself, ready to serve. */
+/** A PostgreSQL server that Tally started and that accepts connections. */
 export interface EmbeddedPostgres extends Closeable {
   /** For migrations: the role that owns the tables. */
   ownerUrl: string
@@ -29,7 +29,7 @@ export interface EmbeddedPostgres extends Closeable {
 export interface EmbeddedPostgresOptions {
   /** Tally's data folder; it contains the server's own folder `postgres` and its log `postgres.log`. */
   dataFolder: string
-  /** The most connections that it accepts; 100 by default. */
+  /** The most connections that the server accepts; 100 by default. */
   connectionsMax?: number
   log: Logger
   /** Called when the server ends without a request to do so. */
@@ -64,7 +64,7 @@ const SERVER_SETTINGS: Record<string, string> = {
  * Starts PostgreSQL in the data folder, which is made on first use. A server that an earlier Tally left running is
  * ended first. The caller must hold the lock of the data folder.
  *
- * @throws StartupError in one line when it cannot be started
+ * @throws StartupError in one line when the server cannot be started
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options
@@ -114,8 +114,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Of this process's environment only PATH is passed on: the rest may hold secrets, and the server may run as another
- * user.
+ * Only PATH is passed on from this process's environment, because the rest may contain secrets and the server may run
+ * as another user.
  */
 const SERVER_ENV = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
 
@@ -125,7 +125,7 @@ interface Passwords {
   service: string
 }
 
-/** Random passwords of this folder's server, kept in a file that only this user can read. */
+/** Reads or makes the random passwords of this folder's server, in a file that only this user can read. */
 async function readPasswords(file: string): Promise<Passwords> {
   const random = () => randomBytes(24).toString('hex')
   const text = await readOrMakeSecret(file, () =>
@@ -140,7 +140,7 @@ async function initialise(
   password: string,
   user: OsUser | undefined,
 ): Promise<void> {
-  // Why under another name first: an interrupted initdb must not look like a finished one.
+  // The folder has another name until initdb is done, because an interrupted initdb must not look like a finished one.
   const draft = `${folder}.new`
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { mode: 0o700 })
@@ -176,7 +176,7 @@ async function initialise(
 
 interface Launched {
   server: ChildProcess
-  /** Why the server failed, from its output since it was launched. */
+  /** Finds why the server failed, in its output since it was launched. */
   readCause: () => Promise<string>
 }
 
@@ -197,8 +197,8 @@ async function launch(
   const output = await open(logFile, 'a', 0o600)
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   try {
-    // Why detached: Ctrl-C in a terminal reaches every process of the group, and the database must outlive Tally's
-    // last writes. Why a file: a pipe would break when Tally is killed and the server lives on.
+    // Why detached: Ctrl-C in a terminal reaches every process of the group, and the database must outlive Tally's last
+    // writes. Why a file: a pipe would break when Tally is killed and the server keeps running.
     const server = spawn(binaries.postgres, ['-D', folder, ...args], {
       ...user,
       cwd: '/',

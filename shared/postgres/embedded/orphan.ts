@@ -13,15 +13,15 @@ const FAST_MS = 20_000
 const IMMEDIATE_MS = 10_000
 
 /**
- * Ends a server that outlived its Tally. After a kill -9 of Tally the database runs on, and its lock file prevents the
- * next start. The caller must hold the lock of the data folder. That lock may have been deleted while its Tally still
- * runs, so the server's owner is checked, too (Linux only).
+ * Ends a server that outlived its Tally. After a kill -9 of Tally the server keeps running, and its lock file prevents
+ * the next start. The caller must hold the lock of the data folder. Somebody may have deleted that lock while its Tally
+ * still runs, so the server's owner is checked, too (Linux only).
  *
- * A process is ended only if it is a PostgreSQL server on this very folder. A lock file that names any other process
- * (the number was reused) is removed if nothing runs in the folder.
+ * A process is ended only if it is a PostgreSQL server on this folder. The lock file may name another process, because
+ * the system has given the process id to it. Such a lock file is removed if nothing runs in the folder.
  *
  * @param folder the server's data folder, absolute
- * @throws StartupError when it cannot be ended, or belongs to a running process
+ * @throws StartupError when the server cannot be ended, or belongs to a running process
  */
 export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
   const lockFile = path.join(folder, 'postmaster.pid')
@@ -55,7 +55,7 @@ export const OWNER_VARIABLE = 'TALLY_OWNER_PROCESS'
 /** The value of OWNER_VARIABLE for a server of this process. */
 export const ownerText = async (): Promise<string> => `${process.pid} ${(await startOf(process.pid)) ?? ''}`
 
-/** @returns the running process that a server belongs to; undefined when it is gone, or not known */
+/** @returns the running process that a server belongs to; undefined when that process is gone or not known */
 async function livingOwnerOf(server: number): Promise<string | undefined> {
   const environment = await readFile(`/proc/${server}/environ`, 'utf8').catch(() => '')
   const owner = environment.split('\0').find((entry) => entry.startsWith(`${OWNER_VARIABLE}=`))
@@ -94,7 +94,7 @@ async function readPid(lockFile: string): Promise<number | undefined | 'none'> {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined
 }
 
-/** Whether a process with this number exists. */
+/** Whether a process with this id exists. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

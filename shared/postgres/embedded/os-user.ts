@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 
-/** The user that the database server runs as; undefined: the user of this process. */
+/** The user that the database server runs as. If undefined, the server runs as the user of this process. */
 export interface OsUser {
   uid: number
   gid: number
@@ -15,8 +15,8 @@ const USER = 'postgres'
 const run = promisify(execFile)
 
 /**
- * PostgreSQL refuses to run as root. If this process runs as root, its server runs as the user `postgres`, which is
- * made if it is missing.
+ * Finds the user for the server. PostgreSQL refuses to run as root. If this process runs as root, the server runs as
+ * the user `postgres`, which is made if it is missing.
  */
 export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
@@ -39,7 +39,7 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   return made
 }
 
-/** Looks up the user in /etc/passwd, or else asks the system. */
+/** Looks up the user in /etc/passwd. If it is not there, asks the system. */
 async function lookUp(): Promise<OsUser | undefined> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const [, uid, gid] = new RegExp(`^${USER}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? []
@@ -58,8 +58,8 @@ async function askSystem(): Promise<OsUser | undefined> {
 /**
  * Checks that a user can enter every folder on the way to a path.
  *
- * @param what what is at the path, for the message
- * @throws StartupError naming the first folder that the user cannot enter
+ * @param what names the target in the message
+ * @throws StartupError that names the first folder that the user cannot enter
  */
 export async function requireReachable(
   target: string,
@@ -78,7 +78,7 @@ export async function requireReachable(
   }
 }
 
-/** The folders above a path, outermost first, without the path itself. */
+/** Returns the folders above a path, outermost first, without the path itself. */
 function ancestors(target: string): string[] {
   const parent = path.dirname(target)
   return parent === target

@@ -7,10 +7,12 @@ const HOLD_ALL =
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
- * Takes a shared lock of a balance until the transaction ends, so that no refill of it is computed during that time. So
- * a refill sees every grant, voiding and archiving with an earlier time than its own, and every one with a later time
- * has seen the refill. Other transactions that change grants of the same account and source need not wait. This lock
- * must be taken before a creation lock; otherwise two transactions could deadlock.
+ * Takes a shared lock of a balance until the transaction ends. During that time, no refill of this balance is computed.
+ * Therefore a refill sees every change of grants with an earlier time than its own, and every change with a later time
+ * sees the refill. A change is a new grant, a voiding or an archiving. Other transactions that change grants of the
+ * same account and source need not wait.
+ *
+ * This lock must be taken before a creation lock. Otherwise two transactions could deadlock.
  */
 export const shareBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
@@ -24,8 +26,8 @@ export const shareBalances = (
   db.query(HOLD_ALL, [inOrder(keys.map(({ accountId, source }) => nameOf(namespaceId, accountId, source)))])
 
 /**
- * Takes exclusive locks of balances, for refills of metrics: no other transaction holds them at the same time. The
- * caller must have locked the refill configurations.
+ * Takes exclusive locks of balances, for refills of metrics. No other transaction holds these locks at the same time.
+ * The caller must have locked the refill configurations.
  */
 export const lockBalances = (
   db: Queryable,
@@ -36,7 +38,7 @@ export const lockBalances = (
     inOrder(keys.map(({ accountId, metricId }) => nameOf(namespaceId, accountId, metricId))),
   ])
 
-/** Each name once, and always in the same order, so that no two transactions deadlock. */
+/** Returns each name once, and always in the same order, so that no two transactions deadlock. */
 const inOrder = (names: readonly string[]): string[] => [...new Set(names)].toSorted()
 
 const nameOf = (...parts: readonly string[]): string => ['tally.balance', ...parts].join(' ')

@@ -8,13 +8,13 @@ const TAKE = "SELECT pg_try_advisory_lock(hashtext('tally.command'), hashtext($1
 const GIVE_BACK = "SELECT pg_advisory_unlock(hashtext('tally.command'), hashtext($1))"
 
 /**
- * Runs work that may run only once at a time, in any process. It holds a connection during that time.
+ * Runs work that only one process may run at a time. It holds a connection during that time.
  *
- * @throws DomainError conflict when it is already running
+ * @throws DomainError conflict when the work is already running
  */
 export async function runExclusively<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
   const db = await pool.connect()
-  let lost: Error | undefined // and with it the lock
+  let lost: Error | undefined // set when the connection is lost, and the lock with it
   try {
     const { rows } = await db.query<{ taken: boolean }>(TAKE, [name])
     if (rows[0]?.taken !== true)
@@ -32,7 +32,7 @@ export async function runExclusively<T>(pool: Pool, name: string, work: () => Pr
 }
 
 /**
- * Whether work was not done because it runs elsewhere or was taken over: a conflict, from runExclusively or from the
- * work.
+ * Whether work was not done because it runs elsewhere, or because another process has taken it over. In both cases the
+ * error is a conflict, from runExclusively or from the work itself.
  */
 export const isElsewhere = (err: unknown): boolean => err instanceof DomainError && err.code === 'conflict'

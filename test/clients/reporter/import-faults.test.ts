@@ -197,7 +197,7 @@ describe('import through failures', () => {
     reporter.process.kill('SIGINT')
     const { code, out, err } = await reporter.ended
     expect(code).to.equal(130)
-    expect(err).to.contain('the same import run again')
+    expect(err).to.contain('run the same import again')
     const sent = Number(/events sent +(\d+)/.exec(out)?.[1])
     expect(sent).to.be.within(60, 190)
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: `${sent}/${sent}` })

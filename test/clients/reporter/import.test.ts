@@ -79,7 +79,7 @@ describe('import', () => {
     expect(await usageOf(tally, account)).to.deep.equal(expected)
     const again = await run(['--file', await fileWith(csv(lines.toReversed(), '\r\n') + '\r\n'), ...to])
     expect(again.out).to.match(/events sent +300\n/)
-    expect(again.out).to.contain('equal to an earlier one')
+    expect(again.out).to.contain('equal to an earlier line')
     const piped = ['--file', '-', '--format', 'csv', ...to]
     await run(piped, { input: `\uFEFF${csv(lines, '\n')}` })
     await run(
@@ -489,7 +489,7 @@ describe('import', () => {
       `account with the external id "${id}", and --create makes none with characters that cannot be seen\n`
     expect(err).to.equal(
       `bad line 4: there is no ${refusal(`${name}\\u{200b}`)}bad line 5: there is no ${refusal(`\\u{202e}${name}`)}` +
-        'bad line 6: there is no account with the external id "..", and none can be made, as URLs lose such an id\n',
+        'bad line 6: there is no account with the external id "..", and none can be made, because such an id is lost in URLs\n',
     )
     expect(await usageOf(tally, name)).to.deep.equal({ tokens: '3/2' })
     const fixed = await run([

@@ -50,7 +50,7 @@ describe('reading CSV', () => {
     expect((await read(text))[1]).to.have.property('text', '3,4')
     expect(await short('a,b\n1,2\n\uFEFF"3","4"\n')).to.deep.equal([
       '2: 1|2',
-      '3! begins with a byte order mark before a quote, as where two files were put together: remove the mark',
+      '3! begins with a byte order mark before a quote, as when two files were joined: remove the mark',
     ])
     expect(await short('a,b\n1,\uFEFF2\n')).to.deep.equal(['2: 1|\uFEFF2'])
   })

@@ -57,7 +57,7 @@ describe('dead letters', function () {
   it('warn that a retried event enters the list of events behind those who follow it', async () => {
     const { output, code } = await runProgram('operator/main', {}, 'dead-letters', '--help')
     expect(code).to.equal(0)
-    expect(output).to.match(/comes before the last id that readers/)
+    expect(output).to.match(/Readers of the list have already passed that time/)
   })
 })
 

@@ -112,7 +112,7 @@ describe('an Idempotency-Key', () => {
         await expectRefused(
           begin('f', LATER, { body }),
           'conflict',
-          /this key was used before, by an earlier version of Tally, which did not keep what for$/,
+          /this key was used before, by an earlier version of Tally, which did not record its resource$/,
         )
     })
   })
