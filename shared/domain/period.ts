@@ -26,7 +26,10 @@ export const daysIn = ({ startAt, endAt }: TimeRange): number =>
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 
-/** In calendar years: how far back usage may lie and a contract may start, and the default start of a range. */
+/**
+ * The greatest age of usage when it is reported, and of a contract's start when the contract is made, in calendar
+ * years. The default start of a range is as long ago.
+ */
 export const YEARS_BACK = 5
 
 /** The second that is YEARS_BACK years before `now`. Both are in Unix seconds. */

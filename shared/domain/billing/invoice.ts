@@ -64,9 +64,9 @@ export interface Invoice extends Credit {
   asOf: number
   usageAsOf: number
   lines: InvoiceLine[]
-  /** The sum of the rounded lines, so that the printed amounts add up. */
+  /** The sum of the rounded amounts of the lines, so that the printed amounts add up. */
   subtotal: Ratio
-  /** What the contract's minimum adds to the subtotal. */
+  /** The amount that the contract's minimum adds to the subtotal. */
   minimumAdjustment: Ratio
   /** Before tax. */
   total: Ratio
@@ -84,8 +84,8 @@ export type NewestCredits = ReadonlyMap<string, number>
  * Rates a period. The preview of one invoice and the list of invoices both use this function.
  *
  * @param now in Unix seconds; used only for the status
- * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked when
- *   the contract was written
+ * @throws Error when a price that the plan needs is missing, or the currency has no minor units. Both were checked when
+ *   the contract was stored
  */
 export function invoiceOf(
   plan: InvoicePlan,
