@@ -2,7 +2,7 @@ import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:h
 import { Socket } from 'node:net'
 import helmet, { type HelmetOptions } from 'helmet'
 
-/** No answer is a page; HSTS is the task of a TLS proxy in front. */
+/** No answer is a web page, so the policy forbids everything. HSTS is the task of a TLS proxy in front of Tally. */
 const SECURITY_HEADERS: HelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
@@ -11,7 +11,7 @@ const SECURITY_HEADERS: HelmetOptions = {
   strictTransportSecurity: false,
 }
 
-/** The headers of every answer. Why computed once: helmet returns the same each time. */
+/** The headers of every answer. They are computed once, because helmet always sets the same headers. */
 const COMMON_HEADERS: readonly (readonly [name: string, value: OutgoingHttpHeader])[] = [
   ...headersOfHelmet(),
   ['Cache-Control', 'no-store'],
