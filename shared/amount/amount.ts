@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js'
 import { DomainError } from '../errors/domain-error.ts'
 
-/** An exact decimal. Code outside this folder does not look inside: it uses parseAmount and formatAmount. */
+/** An exact decimal. Code outside this folder uses only functions of this folder to read, write and compute amounts. */
 export type Amount = Decimal
 
 /** The digits that an amount may have before and after the decimal point: the range of Decimal(38, 18). */

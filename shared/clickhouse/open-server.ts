@@ -20,7 +20,7 @@ export interface ClickHouseServer {
  * @param db the PostgreSQL that has registered this ClickHouse
  * @param keepsRollups the log of a process that keeps rollups: see requireWholeTables
  * @throws StartupError in one line when the server does not answer, is not migrated, has lost a data part, or is not
- *   the one that holds the usage
+ *   the registered store of the usage
  */
 export async function openClickHouseServer(
   server: ClickHouseServer,

@@ -1,7 +1,7 @@
 /** One effective setting, for `npm run config` and the table of docs/reference/settings.md. */
 export interface Setting {
   name: string
-  /** What the setting does, with its unit; a clause that starts with a lower-case letter. */
+  /** The effect and the unit of the setting, as a clause that starts with a lower-case letter. */
   about: string
   /** The effective value as text; "(hidden)" for a secret that is set. */
   value: string

@@ -27,8 +27,8 @@ export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 
 /**
- * The greatest age of usage when it is reported, and of a contract's start when the contract is made, in calendar
- * years. The default start of a range is as long ago.
+ * Calendar years before now: reported usage and the start of a new contract must not be older than this. The default
+ * range of a request for usage begins at this time.
  */
 export const YEARS_BACK = 5
 

@@ -1,4 +1,4 @@
-/** Usage is measured in a metric or a currency: a metric's id (`metric_…`) or a lowercase currency code (`usd`). */
+/** The metric or currency that usage is measured in: a metric's id (`metric_…`) or a lowercase code (`usd`). */
 export type UsageSource = string
 
 /** Whether a usage source is a metric; otherwise it is a currency. */

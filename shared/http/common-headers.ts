@@ -2,7 +2,10 @@ import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:h
 import { Socket } from 'node:net'
 import helmet, { type HelmetOptions } from 'helmet'
 
-/** No answer is a web page, so the policy forbids everything. HSTS is the task of a TLS proxy in front of Tally. */
+/**
+ * The policy forbids everything, because answers are no web pages. (The page of the contract sets another policy.) HSTS
+ * is the task of a TLS proxy in front of Tally.
+ */
 const SECURITY_HEADERS: HelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,

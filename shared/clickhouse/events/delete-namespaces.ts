@@ -30,9 +30,10 @@ export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSi
 /**
  * Deletes all rows of namespaces in every table that has a namespace_id. A table without such rows is not changed. The
  * search for such rows is cheap in tables whose sorting key begins with the namespace, or with an epoch or a kind,
- * because these have few values. In a table whose key begins with the slot, the search reads a column for the slots of
- * the last days. Partitions are handled one after the other: each deletion writes a mask beside the parts of its
- * partition, and waits for the deletion before it. The signal stops the work between two steps.
+ * because these have few values. One table has the slot before the namespace in its key. It has only the slots of the
+ * last days, and the search reads one of its columns. Partitions are handled one after the other: each deletion writes
+ * a mask beside the parts of its partition, and waits for the deletion before it. The signal stops the work between two
+ * steps.
  */
 export const deleteNamespaces =
   (client: ClickHouse): DeleteNamespaces =>

@@ -96,7 +96,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, slot_s: slotS, closing_through: closingThrough, changed_at: now })
     },
 
-    /** Called before slots up to this one are computed. */
+    /** Called before the slots before `through` are computed. */
     async closing(epoch: number, through: number): Promise<void> {
       await write({ epoch, closing_through: through })
     },

@@ -66,7 +66,7 @@ export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FO
 export const oldestSlotTotalsDay = (now: number): number =>
   dayOf(now) - (SLOT_TOTALS_READ_FOR_DAYS - 1) * DAY_S
 
-/** Decides, besides the range, from which tables usage is read. */
+/** Options that decide, together with the range, from which tables usage is read. */
 export interface CoverOptions {
   /**
    * Unix seconds at which usage is split. A day with a cut inside is read by slots, and a slot with a cut inside is

@@ -8,9 +8,9 @@ import { isMetric } from '../../domain/usage-source.ts'
 import { propertyPair, propertyToken } from './property-token.ts'
 
 /**
- * A condition names up to this many pairs directly. If there are more, it has a list of tokens, of which ClickHouse
- * makes a hash table. So events are not compared with each token, and the query stays shorter than the limit for
- * analysts.
+ * A condition names up to this many pairs directly. If there are more, the condition has a list of tokens, which
+ * ClickHouse turns into a hash table. So events are not compared with each token, and the query stays shorter than the
+ * limit for analysts.
  */
 const PAIRS_MAX = 20
 const PAIRS_CHARACTERS_MAX = 8 * 1_024

@@ -29,8 +29,8 @@ import {
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**
- * Finds the values that events had before a time, in the revisions of the events. ClickHouse cannot tell them, because
- * it keeps only the newest version of an event. Events that were never corrected are absent.
+ * Finds the values that events had before a time, in the revisions of the events. ClickHouse keeps only the newest
+ * version of an event. Events that were never corrected are absent.
  */
 export type EventsBefore = (
   ids: readonly string[],

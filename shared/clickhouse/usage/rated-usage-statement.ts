@@ -121,7 +121,7 @@ const OF_ROW = `
   account_id, toString(after_cut) AS after_cut, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
   ${merged}, ${latestEvent}`
 
-/** Usage as it was known at a time; or, instead of usage, the events that were corrected since. */
+/** Usage as it was known at a time, or a list of events that were corrected since that time. */
 export interface KnownRow extends RatedRow {
   /** Ids of replaced events, as hex. If there are any, the sums of the row are of these events and do not count. */
   replaced: string[]

@@ -101,7 +101,7 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
-      // Why the permit comes first: the answer to the question which rollups are valid is soon out of date.
+      // Why the permit comes first: the list of valid rollups is soon out of date, and the wait may take long.
       const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
         tenant: namespaceId,
         signal,
@@ -160,7 +160,7 @@ export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named
   } satisfies RatedWanted
 }
 
-/** The times, in Unix seconds, at which usage is split. The plan does not distinguish usage between two of them. */
+/** The times, in Unix seconds, at which usage is split. The plan does not distinguish usage between two such times. */
 const cutsOf = (plan: RatedPlan): number[] => [
   creditEnd(plan),
   ...plan.usage.ranges.map(clampRange).flatMap(({ startAt, endAt }) => [startAt, endAt]),

@@ -56,7 +56,7 @@ const SUMS_OF_ACCOUNTS = `
   PREWHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} WHERE voided = 0
   GROUP BY account_id, source`
 
-/** The measures that were asked for, each as decimal text. */
+/** The requested measures, each as decimal text. */
 export interface AggregateRow extends Partial<Record<Measure, string>> {
   source: string
 }

@@ -35,7 +35,7 @@ export interface Charge {
   billableQuantity: Ratio
   /** The cost in each tier, before discount, share and bounds. Only for graduated and volume prices. */
   tiers?: TierCost[]
-  /** Which bound of the price changed the amount, if one did. */
+  /** The bound of the price that changed the amount, if there is one. */
   bound?: 'minimum' | 'maximum'
   exactAmount: Ratio
   /** Rounded to the minor unit, ties up. */

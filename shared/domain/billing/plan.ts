@@ -37,7 +37,7 @@ export interface InvoicePlan {
   usage: UsageWanted
   /** Credit is computed as of this time, from grants and usage in the contract's currency before it. */
   creditBefore: number
-  /** The credit lines that may have to give grants before `creditBefore` that are not stored yet. */
+  /** The credit lines in the contract's currency. Some of their grants before `creditBefore` may not be stored yet. */
   creditLines: readonly CreditLine[]
 }
 
