@@ -1,6 +1,6 @@
-/** A number that a double would change. */
+/** A number that changes when it is parsed as a double. */
 export interface InexactNumber {
-  /** The number as it is in the text. */
+  /** The number, as it is written in the text. */
   text: string
   /** The index of the array element that contains it, in an array that is a field of the document; otherwise 0. */
   element: number
@@ -10,16 +10,16 @@ export interface InexactNumber {
 const ELEMENT_DEPTH = 2
 
 /**
- * Finds the numbers in a JSON text that a double would change: after parsing and writing they are other numbers
- * (`9007199254740993`, `0.30000000000000001`, `1e400`).
+ * Finds the numbers in a JSON text that change when they are parsed as doubles and written again, for example
+ * `9007199254740993`, `0.30000000000000001` and `1e400`.
  *
  * @param json text that JSON.parse accepts
  */
 export function* findInexactNumbers(json: string): Generator<InexactNumber> {
   let depth = 0
   let element = 0
-  // Why no regular expression: a body of megabytes may consist of numbers, and the scan blocks the event loop. This
-  // loop is much faster.
+  // Why no regular expression: this loop is much faster. A body of megabytes may consist of numbers, and the scan
+  // blocks the event loop.
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfString(json, at)
@@ -62,7 +62,9 @@ function endOfNumber(json: string, start: number): number {
   return end
 }
 
-/** The first number that a double would change, as it is in the text, or undefined when there is none. */
+/**
+ * The first number that changes when it is parsed as a double, as it is written in the text; undefined if none does.
+ */
 export function findInexactNumber(json: string): string | undefined {
   const [first] = findInexactNumbers(json)
   return first?.text
@@ -70,7 +72,7 @@ export function findInexactNumber(json: string): string | undefined {
 
 /**
  * Whether a double has exactly the value of a number. JavaScript writes a double as the shortest text that parses to
- * it; the value is exact when both texts mean the same number.
+ * this double. The value is exact if both texts mean the same number.
  */
 function isHeldByDouble(token: string): boolean {
   const value = Number(token)
@@ -81,7 +83,8 @@ function isHeldByDouble(token: string): boolean {
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
 /**
- * A normal form: two texts of the same number give the same sign, significant digits, and place of the last digit.
+ * A normal form of a number: its sign, its significant digits, and the exponent of the last digit. Two texts of the
+ * same number have the same normal form.
  */
 function meaningOf(token: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? []

@@ -1,6 +1,6 @@
 /**
- * An exact rational number. It need not be in lowest terms: a common divisor is removed only when a ratio is written.
- * At each step, that would take most of the time of rating.
+ * An exact rational number. It need not be in lowest terms. Only formatRatio removes a common divisor: doing so at each
+ * step would take most of the time of rating.
  */
 export interface Ratio {
   readonly numerator: bigint
@@ -8,8 +8,8 @@ export interface Ratio {
   readonly denominator: bigint
 }
 
-// Why not Amount: a price for an hour, charged by the second, gives a quotient that no decimal equals exactly.
-// decimal.js would round it once when dividing and once more to minor units.
+// Why not Amount: if a price is for an hour and is charged by the second, no decimal equals the quotient exactly.
+// decimal.js would round the quotient when it divides, and the result would be rounded again to minor units.
 
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/
 
@@ -20,7 +20,7 @@ export const RATIO_ONE: Ratio = { numerator: 1n, denominator: 1n }
  * Reads decimal text of any length.
  *
  * @param text an optional minus sign, digits, and optionally a point and digits
- * @throws RangeError on anything else: text from callers was checked before, see parseAmount
+ * @throws RangeError for any other text. Text from requests must be checked before, see parseAmount
  */
 export function parseRatio(text: string): Ratio {
   const [match, sign = '', integer = '', fraction = ''] = PLAIN.exec(text) ?? []
@@ -42,7 +42,7 @@ export function ratioOf(numerator: bigint, denominator = 1n): Ratio {
 export function addRatios(a: Ratio, b: Ratio): Ratio {
   if (a.numerator === 0n) return b
   if (b.numerator === 0n) return a
-  // Why the cases: most denominators are powers of ten, and without the cases a long sum would multiply them all.
+  // Why the two cases: most denominators are powers of ten. Without these cases, a long sum would multiply all of them.
   if (a.denominator % b.denominator === 0n)
     return {
       numerator: a.numerator + b.numerator * (a.denominator / b.denominator),
@@ -74,7 +74,7 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
 export const divideRatios = (a: Ratio, b: Ratio): Ratio =>
   ratioOf(a.numerator * b.denominator, a.denominator * b.numerator)
 
-/** 100 percent; percentages are subtracted from it. */
+/** 100 percent, for example to subtract a percentage from. */
 export const HUNDRED: Ratio = { numerator: 100n, denominator: 1n }
 
 export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
@@ -82,7 +82,7 @@ export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
 
 /** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
 export function compareRatios(a: Ratio, b: Ratio): number {
-  const isAlike = a.denominator === b.denominator // as in rounded amounts of one currency
+  const isAlike = a.denominator === b.denominator // true for rounded amounts of one currency
   const left = isAlike ? a.numerator : a.numerator * b.denominator
   const right = isAlike ? b.numerator : b.numerator * a.denominator
   return left < right ? -1 : left > right ? 1 : 0
@@ -120,7 +120,7 @@ export function roundDown({ numerator, denominator }: Ratio, minorUnits: number)
   return { numerator: floorRatio({ numerator: numerator * scale, denominator }), denominator: scale }
 }
 
-/** Writes a ratio in plain decimal digits if they are exact, otherwise as `n/d` in lowest terms (`100/31`, `-1/3`). */
+/** Writes a ratio as an exact decimal if there is one, otherwise as `n/d` in lowest terms (`100/31`, `-1/3`). */
 export function formatRatio({ numerator, denominator }: Ratio): string {
   const divisor = greatestCommonDivisor(numerator, denominator)
   const [n, d] = [numerator / divisor, denominator / divisor]

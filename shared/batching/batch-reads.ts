@@ -2,27 +2,27 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 export interface Batching {
-  /** The most different reads that share a batch. */
+  /** The largest number of different reads in a batch. */
   atMost: number
-  /** The most batches that are under way at a time; a batch that takes longer than slowAfterMs no longer counts. */
+  /** The largest number of batches under way. A batch that takes longer than slowAfterMs does not count any more. */
   atOnce: number
   slowAfterMs: number
 }
 
-/** Reads one thing, in a batch that it may share with others. */
+/** Reads the answer for one key. Several reads may share a batch. */
 export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 
 /**
  * Lets reads that arrive together share a batch: a batch of a hundred reads costs little more than a batch of one.
- * Reads that arrive while `atOnce` batches are under way form the next batch. Otherwise a read is asked right away,
- * with all others that arrive in the same turn of the event loop. A slow batch delays others no longer than
+ * Reads that arrive while `atOnce` batches are under way form the next batch. Otherwise a batch begins at once, with
+ * all reads that arrive in the same turn of the event loop. A slow batch delays other batches no longer than
  * slowAfterMs.
  *
- * No answer is older than its read: a read joins a batch only before the batch is asked, and each answer goes only to
- * the reads of its own batch. Nothing is cached. When a batch fails, only the reads in it fail.
+ * No answer is older than its read: a read joins a batch only before `ask` is called for the batch, and each answer
+ * goes only to the reads of its own batch. Nothing is cached. When a batch fails, only the reads in the batch fail.
  *
- * @param nameOf reads with the same name are asked once in a batch
- * @param ask answers a batch: for each key its answer, in the same order
+ * @param nameOf reads with the same name are one key in a batch
+ * @param ask answers a batch: it returns the answer for each key, in the order of the keys
  */
 export function batchReads<Key, Answer>(
   nameOf: (key: Key) => string,
@@ -38,7 +38,7 @@ export function batchReads<Key, Answer>(
       begin()
     }
   }
-  /** @returns a function that gives the place back; after slowAfterMs, the place is given back without it */
+  /** Counts a batch as under way. @returns a function that ends this; after slowAfterMs, it ends by itself */
   const takePlace = (): (() => void) => {
     let isHeld = true
     underWay++
@@ -74,7 +74,7 @@ export function batchReads<Key, Answer>(
   return (key) => loader.load(key)
 }
 
-/** The most groups whose batches are remembered; a forgotten group starts again. */
+/** The largest number of groups that are remembered. For a forgotten group, batching starts again. */
 const GROUPS_MAX = 10_000
 
 /** Batches reads of many groups: the reads of one group share batches, independently of other groups. */

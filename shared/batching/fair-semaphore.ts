@@ -1,22 +1,22 @@
 export interface FairSemaphoreOptions {
-  /** The most permits at once. */
+  /** The largest number of permits in use at once. */
   atOnce: number
-  /** The most permits of one tenant, even while permits are free; undefined: atOnce. */
+  /** The largest number of permits of one tenant, even while permits are free. Default: atOnce. */
   atOnceOfOne?: number
-  /** The longest queue; further requests are rejected at once. */
+  /** The largest number of requests that wait. */
   waitingMax: number
-  /** The longest queue of one tenant; undefined: waitingMax. */
+  /** The largest number of requests of one tenant that wait. Default: waitingMax. */
   waitingMaxOfOne?: number
   /** The longest time that a request may wait. */
   waitMs: number
-  /** Makes the error of a rejected request; the reason is a clause. */
+  /** Makes the error of a rejected request. `reason` is a clause. */
   rejection: (reason: string) => Error
 }
 
 const GONE = 'the client has gone'
 const TOO_MANY = 'too many queries are waiting'
 
-/** A request for a permit, and how its wait ends. */
+/** A request for a permit, and the conditions under which its wait ends. */
 export interface PermitRequest {
   /**
    * A free permit goes to the waiting tenant that has the fewest permits. Requests without a tenant share one tenant.
@@ -24,7 +24,7 @@ export interface PermitRequest {
   tenant?: string
   /** Ends the wait. */
   signal?: AbortSignal | undefined
-  /** The longest time that this request may wait, instead of the semaphore's. */
+  /** The longest time that this request may wait. Default: the semaphore's. */
   waitMs?: number
 }
 
@@ -36,19 +36,21 @@ interface Waiting {
 /**
  * Limits how many requests work at once, how many wait, and how long they wait. A tenant with many requests delays only
  * itself: a free permit goes to the waiting tenant that has the fewest permits. Tenants with equally many permits take
- * turns, and one tenant's requests go in order of arrival. No tenant has more than atOnceOfOne. When waitingMax
- * requests wait, a new request takes the place of the last request in the longest queue. That happens only if this
- * queue is longer than the new request's own queue would be; otherwise the new request is rejected.
+ * turns. The requests of one tenant get permits in order of arrival. No tenant has more than atOnceOfOne permits.
  *
- * With a name as tenant, no limit for all and one permit for each name, it is a lock for each name.
+ * When waitingMax requests wait, a new request is compared with the longest queue. If that queue is longer than the
+ * queue of the new request's tenant would become, the last request of the longest queue is rejected, and the new
+ * request waits. Otherwise the new request is rejected.
+ *
+ * It can also be a lock for each name: with the name as tenant, one permit for each tenant, and no limit for all.
  */
 export class FairSemaphore {
   private readonly options: FairSemaphoreOptions
-  /** Permits by tenant; none of them is 0. */
+  /** The number of permits by tenant; no number is 0. */
   private readonly working = new Map<string, number>()
   private count = 0
   private closed = false
-  /** Queues by tenant; none of them is empty. Their order decides between tenants with equally many permits. */
+  /** Queues by tenant; no queue is empty. Of tenants with equally many permits, the first one in this map is next. */
   private readonly queues = new Map<string, Set<Waiting>>()
   private waiting = 0
 
@@ -57,9 +59,9 @@ export class FairSemaphore {
   }
 
   /**
-   * Does work once there is a permit for it.
+   * Waits for a permit, and then does work.
    *
-   * @throws Error the options' rejection
+   * @throws Error made by `rejection`, when the request gets no permit
    */
   async run<T>(work: () => Promise<T>, request: PermitRequest = {}): Promise<T> {
     const release = await this.acquire(request)
@@ -73,8 +75,8 @@ export class FairSemaphore {
   /**
    * Waits for a permit.
    *
-   * @returns a function that gives the permit back; it must be called once
-   * @throws Error the options' rejection
+   * @returns a function that gives the permit back; it must be called exactly once
+   * @throws Error made by `rejection`, when the request gets no permit
    */
   async acquire({ tenant = '', signal, waitMs }: PermitRequest = {}): Promise<() => void> {
     const { rejection } = this.options
@@ -99,7 +101,8 @@ export class FairSemaphore {
   }
 
   /**
-   * While a permit is free, requests wait only if their tenant has its maximum. So a new request overtakes no other.
+   * Whether a tenant gets a permit without waiting. While a permit is free, requests wait only if their tenant has its
+   * maximum. So a new request that gets a free permit overtakes no other request of its tenant.
    */
   private isFreeFor(tenant: string): boolean {
     const { atOnce } = this.options
@@ -123,7 +126,7 @@ export class FairSemaphore {
     this.count--
   }
 
-  /** Rejects all requests that wait, and all later ones. */
+  /** Rejects all requests that wait, and all later requests. */
   close(): void {
     this.closed = true
     for (const { reject } of [...this.queues.values()].flatMap((queue) => [...queue]))
@@ -182,10 +185,10 @@ export class FairSemaphore {
       if (this.mayHaveMore(tenant) && has < (next?.has ?? Infinity)) next = { tenant, queue, has }
     }
     if (next === undefined) return
-    // The tenant moves to the end: next time, all others with equally many permits go first.
+    // The tenant moves to the end of the map: next time, all other tenants with equally many permits come first.
     this.queues.delete(next.tenant)
     this.queues.set(next.tenant, next.queue)
-    const [first] = next.queue // none of the queues is empty
+    const [first] = next.queue // no queue is empty
     first?.go()
   }
 }

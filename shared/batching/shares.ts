@@ -1,17 +1,17 @@
 export interface SharesOptions {
-  /** The most of all tenants together. */
+  /** The largest amount of all tenants together. */
   max: number
-  /** The most of one tenant. */
+  /** The largest amount of one tenant. */
   maxOfOne: number
 }
 
 /**
- * A limited amount that tenants share, with a limit for each. Nobody waits for it: a request that gets nothing must be
- * sent again.
+ * A limited amount that tenants share, with a limit for each tenant. Requests do not wait for their share: a client
+ * must repeat a request that gets none.
  */
 export class Shares {
   private readonly options: SharesOptions
-  /** Amounts by tenant; none of them is 0. */
+  /** Amounts by tenant; no amount is 0. */
   private readonly taken = new Map<string, number>()
   private total = 0
 
@@ -19,7 +19,7 @@ export class Shares {
     this.options = options
   }
 
-  /** @returns whether enough was left; if not, nothing was taken */
+  /** @returns whether enough was left; if false, nothing was taken */
   take(tenant: string, amount: number): boolean {
     const { max, maxOfOne } = this.options
     if (this.total + amount > max || this.of(tenant) + amount > maxOfOne) return false
@@ -27,7 +27,7 @@ export class Shares {
     return true
   }
 
-  /** Adds an amount that is already in use, even beyond the limit: others then get less. */
+  /** Adds an amount that is already in use, even beyond the limits. Later requests then get less. */
   add(tenant: string, amount: number): void {
     this.taken.set(tenant, this.of(tenant) + amount)
     this.total += amount
@@ -45,7 +45,7 @@ export class Shares {
     return this.taken.get(tenant) ?? 0
   }
 
-  /** Whether a tenant has reached a limit. */
+  /** Whether a tenant has reached its limit. */
   isFull(tenant: string): boolean {
     return this.of(tenant) >= this.options.maxOfOne
   }

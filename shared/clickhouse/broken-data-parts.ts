@@ -12,15 +12,18 @@ export interface BrokenDataPart {
   path: string
 }
 
-// A part that was detached by hand has no reason.
+// The column `reason` is empty for a part that somebody detached by hand.
 const BROKEN = `
   SELECT table, name, path FROM system.detached_parts
   WHERE database = currentDatabase() AND reason LIKE '%broken%' ORDER BY table, name LIMIT 1000`
 const READABLE = 'SELECT 1 FROM usage_events LIMIT 0'
 
-/** These tables are computed from the events and can be computed again; marks say what they lack. */
+/** Rollups and marks. Tally can compute rollups again from the events. Marks say which rollups may lack events. */
 const OF_ROLLUPS = /^usage_(by_(slot|day|month)|dirty_slots)/
-/** Rows of this table are kept for a day, only to find accounts sooner. A sweep finds the accounts too. */
+/**
+ * A lost part of this table makes no answer wrong. The refill service reads the table only to find corrected accounts
+ * sooner. Its sweep of all accounts finds them too.
+ */
 const NOT_MISSED = /^corrected_usage$/
 
 const NAMED_MAX = 3
@@ -39,10 +42,11 @@ export const listLostDataParts = async (client: ClickHouse): Promise<BrokenDataP
   (await listBrokenDataParts(client)).filter(({ table }) => !NOT_MISSED.test(table))
 
 /**
- * Checks that the tables are whole, as far as ClickHouse knows. ClickHouse puts no part aside by itself
- * (max_suspicious_broken_parts). If a part was put aside, somebody did it on purpose, or changed that setting.
+ * Checks that no data part of Tally's tables is lost, as far as ClickHouse knows. The tables set
+ * max_suspicious_broken_parts to 0, so ClickHouse puts no part aside by itself. If a part was put aside, somebody did
+ * it on purpose, or changed that setting.
  *
- * @param log given by a process that keeps rollups: rollups that lack a part are given up, and that process computes
+ * @param log set by a process that keeps rollups. Then rollups that lack a part are given up, and that process computes
  *   them again. Without a log, lost parts of rollups are an error, too
  * @throws StartupError in one line, with what to do
  */
@@ -62,16 +66,15 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
   const now = await epochs.now()
   for (const { epoch, state } of await epochs.list())
     if (epoch > 0 && state !== 'given up') await epochs.giveUp(epoch, now)
-  // Only now, after the rollups are given up: as long as the broken parts exist, no process starts with rollups that
-  // lack them.
+  // The parts are dropped last. As long as they exist, no process starts with the rollups that lack them.
   for (const { table, name } of ofRollups) await dropDataPart(client, table, name)
   log.warn(
     { parts: ofRollups.map(({ table, name }) => `${table} ${name}`) },
-    'rollups had lost parts: they are computed again, and until then usage is read from the events, which is exact and slower',
+    'data parts of rollups were lost: the rollups are computed again; until then, usage is read from the events, which is exact but slower',
   )
 }
 
-/** ClickHouse's codes: a table does not load, or one of its parts was refused. */
+/** ClickHouse's error codes when it cannot load a table, or refuses a part of the table. */
 const UNLOADED = new Set(['231', '695', '722'])
 
 const isUnloaded = (err: unknown): err is Error =>
@@ -87,13 +90,13 @@ function lost(parts: readonly BrokenDataPart[]): StartupError {
   const named = parts.slice(0, NAMED_MAX).map(({ table, path }) => `${table} (${path})`)
   const more = parts.length > NAMED_MAX ? ` and ${parts.length - NAMED_MAX} more` : ''
   return new StartupError(
-    `ClickHouse has put aside parts of its tables that it could not read: ${named.join(', ')}${more}; what they held is in no answer: ${WHAT_TO_DO}`,
+    `ClickHouse has put aside parts of its tables that it could not read: ${named.join(', ')}${more}; their rows are missing from every answer: ${WHAT_TO_DO}`,
   )
 }
 
 const PLAIN_NAME = /^[\w-]+$/
 
-/** The name is part of the statement's text: DROP takes no parameter there. */
+/** The part's name is written into the statement, because DROP takes no parameter for it. */
 async function dropDataPart(client: ClickHouse, table: string, name: string): Promise<void> {
   for (const text of [table, name])
     if (!PLAIN_NAME.test(text)) throw new Error(`not a name of ClickHouse: ${text}`)

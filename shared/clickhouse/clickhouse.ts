@@ -14,7 +14,7 @@ import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
 
 /** The client of ClickHouse, whether it is a server or the engine in this process. */
 export interface ClickHouse extends ClickHouseClient {
-  /** `mine` has the turns that queries of this client wait for. `long` has those for reads that may take long. */
+  /** Queries of this client wait for a turn of `mine`. `long` has the turns for reads that may take long. */
   turns: { mine: QueryTurns; long: QueryTurns }
 }
 
@@ -50,20 +50,23 @@ interface EmbeddedOptions {
   analyticsDatabases?: readonly string[]
 }
 
-/** A filter on a column outside the sorting key must see the row that counts, not one that FINAL drops. */
+/**
+ * With FINAL, ClickHouse must not move conditions to PREWHERE, which it applies before FINAL. There, a condition on a
+ * column outside the sorting key could drop the row that counts, and FINAL would return an older row of the event.
+ */
 export const FINAL_SETTINGS: ClickHouseSettings = { optimize_move_to_prewhere_if_final: 0 }
 
 /**
- * Settings that every query names, because their defaults differ between versions and engines. An insert is
- * acknowledged once it is stored and the views have copied it. No block is dropped as a copy of an earlier one. A
- * batch may span any number of months.
+ * Settings that are sent with every query, because their defaults differ between versions and engines. ClickHouse
+ * acknowledges an insert only after it has stored the rows and the materialized views have copied them. It drops no
+ * block as a repeat of an earlier block. A batch may contain rows of any number of months.
  */
 const SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   insert_deduplicate: 0,
   materialized_views_ignore_errors: 0,
   max_partitions_per_insert_block: '0',
-  // Values are text on the wire: a bare JSON number would be read as a double.
+  // ClickHouse sends these numbers as text, because JavaScript reads a bare JSON number as a double.
   output_format_json_quote_64bit_integers: 1,
   output_format_json_quote_decimals: 1,
   // A property object is stored as the text that was sent.
@@ -80,7 +83,7 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const { database } = options
   const settings = { ...SETTINGS, max_execution_time: options.queryTimeoutS }
   if ('url' in options) {
-    const server = { url: options.url, log: { level: ClickHouseLogLevel.OFF } } // its errors reach the caller, and Tally's log
+    const server = { url: options.url, log: { level: ClickHouseLogLevel.OFF } } // callers get and log its errors
     const client = createClient({
       ...server,
       database,
@@ -122,7 +125,7 @@ function inTurns(client: ClickHouseClient, connections: number): ClickHouse {
   return Object.assign(client, { turns: { mine: short, long } })
 }
 
-/** This client for reads that may take long: they leave some connections to other reads. */
+/** The given client for reads that may take long. Such reads leave some connections to other reads. */
 export const forLongReads = (client: ClickHouse): ClickHouse =>
   withMembers(client, { turns: { ...client.turns, mine: client.turns.long } })
 
@@ -137,10 +140,10 @@ export const withMembers = (client: ClickHouse, members: Partial<ClickHouse>): C
   })
 
 /**
- * Makes a database if it is missing. It checks first, so that the database can be made beforehand for a user without
- * the right to make one.
+ * Creates a database if it is missing. First it checks whether the database exists: a user without the right to create
+ * databases can then use one that an administrator has created.
  *
- * @param client connected without a database: a server refuses every query of a connection whose database is missing
+ * @param client has no default database, because a server refuses every query whose default database is missing
  */
 async function makeDatabaseWith(client: ClickHouse, database: string): Promise<void> {
   const name = quoteIdentifier(database)
@@ -175,7 +178,7 @@ export function queryRows<Row>(
   })
 }
 
-/** @param work gets the settings that go with its turn */
+/** @param work receives the settings of its turn */
 async function inTurn<T>(
   { turns: { mine } }: ClickHouse,
   params: Record<string, unknown>,
@@ -190,8 +193,8 @@ async function inTurn<T>(
 }
 
 /**
- * Runs a query in its turn and yields its rows in batches. It is for answers so large that parsing them at once would
- * block the event loop. A server begins to answer only when the answer is complete, see queryBytes.
+ * Runs a query in its turn and yields its rows in batches. It is used for large answers: parsing all of their rows at
+ * once would block the event loop. A server begins to answer only when the answer is complete; queryBytes says why.
  */
 export async function* streamRows<Row>(
   client: ClickHouse,
@@ -214,10 +217,10 @@ export async function* streamRows<Row>(
 }
 
 /**
- * Runs a query that names a binary format, and returns the bytes.
+ * Runs a query whose FORMAT is binary, and returns the bytes.
  *
- * Why wait_end_of_query: otherwise a server that fails half-way has already begun to answer, and a truncated answer in
- * a binary format looks like a complete one.
+ * Why wait_end_of_query: without it, a server may fail after it has sent a part of the answer. In a binary format, a
+ * truncated answer looks like a complete one.
  */
 export function queryBytes(
   client: ClickHouse,

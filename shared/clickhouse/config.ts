@@ -8,7 +8,7 @@ const CONNECTIONS_MIN = 2
 /** Connections that only the loader uses, so that no reader keeps it waiting. */
 export const LOADER_CONNECTIONS = 2
 
-/** The connection of rollups in the same process: it runs one statement after the other. */
+/** Rollups in the same process need only one connection, because they run one statement after the other. */
 export const ROLLUP_CLICKHOUSE_CONNECTIONS = 1
 
 const OWN_CONNECTIONS = LOADER_CONNECTIONS + ROLLUP_CLICKHOUSE_CONNECTIONS
@@ -50,7 +50,7 @@ export function readClickHouseServerConfig(read: EnvReader) {
   return { url, database, queryTimeoutS: readQueryTimeoutS(read) }
 }
 
-/** How many queries of requests may run at once. */
+/** Reads how many queries of requests may run at once. */
 export const readConnections = (read: EnvReader, fallback: number): number =>
   read.integer('CLICKHOUSE_CONNECTIONS', {
     about: 'queries of requests in ClickHouse at once; more wait',
@@ -81,7 +81,7 @@ const readQueryTimeoutS = (read: EnvReader): number =>
     max: 3_600,
   })
 
-/** Otherwise @clickhouse/client would use the path as the database, instead of CLICKHOUSE_DATABASE. */
+/** Refuses a URL with a path: @clickhouse/client would use the path as the database, instead of CLICKHOUSE_DATABASE. */
 function refusePath(read: EnvReader, url: string | undefined): void {
   if (url !== undefined && url !== '' && new URL(url).pathname !== '/')
     read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')

@@ -7,7 +7,7 @@ import { type ClickHouse, openClickHouse } from './clickhouse.ts'
 import { requireClickHouseSchema } from './require-schema.ts'
 import { requireUsageStore } from './require-usage-store.ts'
 
-/** Where a ClickHouse server is, and how long a query may take. */
+/** The address of a ClickHouse server, and how long a query may take. */
 export interface ClickHouseServer {
   url: string
   database: string
@@ -15,12 +15,12 @@ export interface ClickHouseServer {
 }
 
 /**
- * Opens a ClickHouse server for a service; it is closed with the process.
+ * Connects a service to a ClickHouse server. The connection is added to `opened`, and closed with the process.
  *
- * @param db the PostgreSQL that it belongs to
+ * @param db the PostgreSQL that has registered this ClickHouse
  * @param keepsRollups the log of a process that keeps rollups: see requireWholeTables
  * @throws StartupError in one line when the server does not answer, is not migrated, has lost a data part, or is not
- *   the one that holds the usage
+ *   the registered store of the usage
  */
 export async function openClickHouseServer(
   server: ClickHouseServer,

@@ -6,7 +6,7 @@ import { requestSemaphore } from '../batching/request-semaphore.ts'
 export interface QueryTurns {
   /** @returns a function that gives the connection back */
   acquire(request: PermitRequest): Promise<() => void>
-  /** The priority of its queries. */
+  /** The priority of the queries, as ClickHouse's settings. */
   settings: ClickHouseSettings
   /** The number of queries that wait. */
   queued(): number
@@ -14,23 +14,23 @@ export interface QueryTurns {
 
 /** The number of connections that long reads leave free, for balances and for the look-ups of corrections. */
 const FOR_SHORT_READS = 2
-/** The longest time that a query pauses between two blocks while queries with a smaller number run. */
+/** The longest time that a query pauses between two blocks while queries with a smaller priority number run. */
 const REST_MS = 50
 
 /**
- * Short reads go before long ones, and long ones before analysts' queries, on the cores of one ClickHouse: a query
- * yields to those with a smaller number. Inserts, rollups and merges have no number: they do not yield, and no query
- * yields to them.
+ * Settings for the priority of a query: 1 for short reads, 2 for long reads, 3 for analysts' queries. In ClickHouse, a
+ * query pauses while queries with a smaller number run. Inserts, rollups and merges have no number: they do not pause,
+ * and no query pauses for them.
  */
 export const settingsOfPriority = (priority: 1 | 2 | 3): ClickHouseSettings => ({
   priority: String(priority),
   low_priority_query_wait_time_ms: String(REST_MS),
 })
 
-/** The longest wait for a turn: as long as a request may take. */
+/** The longest time that a query waits for a turn. A request may take as long as this. */
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
-/** The limit for one company. */
+/** The most queries of one company that wait. */
 const WAITING_MAX_OF_ONE = 1_000
 
 /**

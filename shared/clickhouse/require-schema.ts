@@ -9,9 +9,9 @@ import { type ClickHouse, queryRows } from './clickhouse.ts'
 const MISSING = new Set(['60', '81'])
 
 /**
- * Checks that the tables are those this version was made for; services never migrate.
+ * Checks that exactly the migrations of this version were applied. Services never apply migrations themselves.
  *
- * @throws StartupError when migrations are missing, or were applied by a newer version
+ * @throws StartupError when a migration is missing, or a newer version has applied migrations
  */
 export async function requireClickHouseSchema(client: ClickHouse): Promise<void> {
   const applied = await readApplied(client)

@@ -2,8 +2,8 @@ import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 import { type ClickHouse, withMembers } from './clickhouse.ts'
 
 /**
- * A client whose queries are timed from the start of their turn until their first rows arrive. Tally's answers are
- * small, so that is nearly all of the time.
+ * A client that measures how long its queries take, from the start of their turn until their first rows arrive. Tally's
+ * answers are small, so the rows after the first ones take little time.
  */
 export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
   const took = metrics.histogram(

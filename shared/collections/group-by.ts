@@ -1,4 +1,4 @@
-/** Groups items by key, keys and items in order of arrival: like Map.groupBy, which Node has from version 21 on. */
+/** Groups items by key. Keys and items keep their order. It is like Map.groupBy, which Node has from version 21 on. */
 export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

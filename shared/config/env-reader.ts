@@ -1,7 +1,7 @@
-/** One effective setting, as `npm run config` and the table of docs/reference/settings.md show it. */
+/** One effective setting, for `npm run config` and the table of docs/reference/settings.md. */
 export interface Setting {
   name: string
-  /** What the setting does, with its unit; a clause that starts with a lower-case letter. */
+  /** The effect and the unit of the setting, as a clause that starts with a lower-case letter. */
   about: string
   /** The effective value as text; "(hidden)" for a secret that is set. */
   value: string
@@ -25,15 +25,15 @@ interface IntegerOptions extends TuningOptions {
   about: string
 }
 
-/** Thrown once, after every setting was read, with everything that is missing or out of range. */
+/** Thrown once, after every setting was read. It names all settings that are missing or not valid. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
-    super(`the settings need mending:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    super(`the settings are not valid:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
     this.name = 'ConfigError'
   }
 }
 
-/** Reads settings from the environment, remembers them, and collects every problem before it throws. */
+/** Reads settings from the environment and remembers them. It collects all problems; done() throws them together. */
 export class EnvReader {
   readonly settings: Setting[] = []
   private readonly env: NodeJS.ProcessEnv
@@ -57,8 +57,8 @@ export class EnvReader {
   }
 
   /**
-   * A number that users need not set: it was chosen once, for the reason in the comment at the call, and no list of
-   * settings has it. Tests and benches can set another value by its name.
+   * A number that users need not set. The comment at the call gives the reason for its value. It is in no list of
+   * settings. Tests and benches can set another value by its name.
    */
   tuning(name: string, options: TuningOptions): number {
     return this.toInteger(name, this.textOf(name), options)
@@ -72,7 +72,9 @@ export class EnvReader {
     return options.default
   }
 
-  /** A URL with one of the given schemes, for example `postgres:`; its password is hidden when settings are shown. */
+  /**
+   * A URL with one of the given schemes, for example `postgres:`. Lists of settings hide it, as it may have a password.
+   */
   url(name: string, schemes: readonly string[], options: { about: string }): string | undefined {
     const text = this.read(name, { ...options, secret: true })
     if (text === undefined) return undefined
@@ -81,13 +83,13 @@ export class EnvReader {
     return undefined
   }
 
-  /** A required URL; empty when it is missing, which done() reports. */
+  /** A required URL. If it is missing, the result is empty, and done() reports the problem. */
   requiredUrl(name: string, schemes: readonly string[], options: { about: string }): string {
     if ((this.env[name] ?? '') === '') this.missing.push(name)
     return this.url(name, schemes, options) ?? ''
   }
 
-  /** Adds a problem that only shows when several settings are read together. */
+  /** Adds a problem that the reader cannot find itself, for example one between several settings. */
   refuse(problem: string): void {
     this.problems.push(problem)
   }

@@ -8,7 +8,7 @@ export interface Migration {
   /** The file's name without its ending, for example `0001_companies`. */
   name: string
   sql: string
-  /** SHA-256 of the text, as hexadecimal digits: a file is never edited after its release. */
+  /** SHA-256 of the text, as hexadecimal digits. It shows whether a file was edited after its release. */
   checksum: string
 }
 
@@ -29,8 +29,8 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
  * Picks the migrations that are still to be applied.
  *
  * @param applied checksums by name, from the database
- * @throws StartupError when a file was changed after it was applied, or the database has a migration that is unknown
- *   here. Such a database was migrated by a newer Tally, and an older Tally must not write to it
+ * @throws StartupError when a file was changed after it was applied, or when the database has a migration that is not
+ *   in `files`. A newer Tally migrated such a database, and an older Tally must not write to it
  */
 export function pendingMigrations(
   files: readonly Migration[],

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 
-/** The project's folder, with openapi.yaml and the SQL files, for code that runs from the sources or from dist. */
+/** The project's folder, which has openapi.yaml and the SQL files. It is found from the sources and from dist. */
 export const PROJECT_ROOT = findRoot(import.meta.dirname)
 
 function findRoot(folder: string): string {

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 
-/** Writes a file that only this user may read, in one step: nobody ever sees a half-written file. */
+/** Writes a file that only this user may read. It replaces the file in one step, so no reader sees a part of it. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
   const draft = `${file}.new`
   await rm(draft, { force: true })
@@ -8,7 +8,7 @@ export async function writeSecretFile(file: string, text: string): Promise<void>
   await rename(draft, file)
 }
 
-/** Reads a secret from a file; makes the file on first use. */
+/** Reads a secret from a file. If the file does not exist, it is written first. */
 export async function readOrMakeSecret(file: string, make: () => string): Promise<string> {
   const exists = await stat(file).then(
     () => true,

@@ -13,7 +13,7 @@ export function settingsTable(settings: readonly Setting[]): string[] {
  * The settings as rows of a Markdown table for docs/reference/settings.md: the settings that npm start reads, and which
  * services read each of them.
  *
- * @param services what each service reads in a process of its own
+ * @param services the settings that each service reads when it runs in a process of its own
  * @internal
  */
 export function settingsMarkdown(

@@ -7,6 +7,6 @@ export interface AccountKey {
 /** One text for both ids. Neither id contains a space, so no two accounts have the same text. */
 export const nameOfAccount = ({ namespaceId, accountId }: AccountKey): string => `${namespaceId} ${accountId}`
 
-/** The key for all accounts of a namespace at once: an empty account id stands for them. */
+/** The key for all accounts of a namespace at once. It has an empty account id. */
 export const nameOfAllAccounts = ({ namespaceId }: AccountKey): string =>
   nameOfAccount({ namespaceId, accountId: '' })

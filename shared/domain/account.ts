@@ -1,4 +1,4 @@
-/** What usage is reported against and credit is granted to. */
+/** The subject that usage is reported against and credit is granted to. */
 export interface Account {
   id: string
   externalId: string | null

@@ -1,13 +1,15 @@
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** Whether a company's data is real or for trying things out. */
+/** Whether a company's data is real (live) or for tests. */
 export type Mode = 'live' | 'test'
 
 export const PERMISSIONS = ['read:all', 'write:all', 'manage:keys'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** Who makes a request. The caller is found by the key alone, so it can reach only its own namespace. */
+/**
+ * Who makes a request. The caller and its namespace are found by the key alone, so a key reaches only one namespace.
+ */
 export interface Caller {
   keyId: string
   companyId: string
@@ -16,7 +18,7 @@ export interface Caller {
   permissions: readonly Permission[]
 }
 
-/** A caller as the look-up found it. */
+/** A caller, as the look-up of a key returns it. */
 export interface FoundCaller extends Caller {
   /** Milliseconds from the look-up until the key expires; absent when it does not expire. */
   endsInMs?: number
@@ -44,7 +46,7 @@ export function isApiKey(text: string): boolean {
 /** The characters by which the owner recognizes a key; too few to help guessing it. */
 export const lastCharactersOf = (key: string): string => key.slice(-4)
 
-/** What is stored instead of the key. */
+/** The digest that is stored instead of the key. */
 export const digestOfApiKey = (key: string): Buffer => hash('sha256', key, 'buffer')
 
 function checksumOf(secret: string): string {

@@ -1,4 +1,4 @@
-/** What was done, as `resource.action`. */
+/** An action that is recorded in the audit trail, as `resource.action`. */
 export type AuditedAction =
   | 'customer.created'
   | 'customer.changed'
@@ -40,10 +40,10 @@ export type AuditedAction =
   | 'api_key.rotated'
   | 'api_key.revoked'
 
-/** A change to record. */
+/** A change that is to be recorded. */
 export interface NewAuditEntry {
   companyId: string
-  /** Which key was used; null: an operator's command. */
+  /** The API key that was used; null for an operator's command. */
   keyId: string | null
   action: AuditedAction
   /** The resource's id, as in its path. */
@@ -52,7 +52,7 @@ export interface NewAuditEntry {
   changes: object
 }
 
-/** Who did what, and when. */
+/** A recorded change: who did what, and when. */
 export interface AuditEntry extends NewAuditEntry {
   changes: Record<string, unknown>
   id: string

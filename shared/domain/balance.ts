@@ -1,7 +1,7 @@
 import { addAmounts, type Amount, subtractAmounts, ZERO } from '../amount/amount.ts'
 import type { UsageSource } from './usage-source.ts'
 
-/** What an account was granted and has used of one source, and the difference. */
+/** The grants and the usage of an account, for one source, and their difference. */
 export interface Balance {
   accountId: string
   source: UsageSource
@@ -44,7 +44,7 @@ export const balanceOf = (
   balance: subtractAmounts(grantTotal, usageTotal),
 })
 
-/** The balance of an account and source, out of sums of several accounts. */
+/** Computes the balance of an account and source from the sums of several accounts. */
 export const balanceIn = (
   granted: SumsByAccount,
   used: SumsByAccount,

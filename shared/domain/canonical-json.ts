@@ -1,10 +1,10 @@
 /**
- * The canonical text of a JSON value. At every level, fields whose names are whole numbers come first, by size; then
- * all others by the UTF-16 code units of their names. Clients write JSON again for each attempt, from maps without an
- * order. So equal values must become equal texts wherever texts are compared or digested.
+ * The canonical text of a JSON value. At every level, fields whose names are whole numbers come first, sorted by size.
+ * All other fields follow, sorted by the UTF-16 code units of their names. Clients write JSON again for each attempt,
+ * from maps without an order. So equal values must become equal texts wherever texts are compared or digested.
  *
- * Why whole numbers first: JavaScript puts them first whatever the text says, so text in this form does not change
- * when it is parsed and written again.
+ * Why whole numbers first: in every object, JavaScript puts them first. So text in this form does not change when it is
+ * parsed and written again.
  *
  * @param value a result of JSON.parse
  */
@@ -24,7 +24,7 @@ export const isSameJson = (a: string, b: string): boolean =>
 /** The order in which fields are written, for objects whose names have the order `given`. */
 interface FieldOrder {
   given: readonly string[]
-  /** Each with the text before its value: `{"a":`, `,"b":`. */
+  /** The fields in canonical order, each with the text before its value: `{"a":`, `,"b":`. */
   fields: readonly { name: string; before: string }[]
 }
 

@@ -1,6 +1,6 @@
-/** New values for some fields of a resource; a field that is absent or undefined stays as it is. */
+/** New values for some fields of a resource. A field that is absent or undefined keeps its value. */
 export type Changes<T> = { [K in keyof T]?: T[K] | undefined }
 
-/** Whether changes name no field at all. */
+/** Whether changes contain no field at all. */
 export const isUnchanged = (changes: object): boolean =>
   Object.values(changes).every((value) => value === undefined)

@@ -1,11 +1,11 @@
 import type { Micros } from '../time/microsecond-clock.ts'
 import { contentOf, correctionVersion, isSameContent, type UsageEvent } from './usage-event.ts'
 
-/** What a correction changes. */
+/** The content of a correction: voids the event, or replaces fields of the event. */
 export type EventCorrection =
   { void: true } | Partial<Pick<UsageEvent, 'quantity' | 'properties' | 'propertyPairs'>>
 
-/** An event's content from some moment on; revision 0 is the report. */
+/** An event after its report or after a correction. Revision 0 is the report. */
 export interface EventRevision {
   revision: number
   event: UsageEvent
@@ -24,9 +24,9 @@ export function changesNothing(event: UsageEvent, correction: EventCorrection): 
 /**
  * The whole event after a correction.
  *
- * @param event as it counts now
- * @param now when the correction is made. If the event was accepted or corrected at this time or later, the correction
- *   gets the next microsecond after that
+ * @param event the event before the correction
+ * @param now the time of the correction. If the event was accepted or corrected at this time or later, the correction
+ *   gets the microsecond after that acceptance or correction
  */
 export function correctEvent(event: UsageEvent, correction: EventCorrection, now: Micros): UsageEvent {
   const correctedAt = Math.max(now, (event.correctedAt ?? event.acceptedAt) + 1)

@@ -1,5 +1,5 @@
 /**
- * Whether an id gets lost in URLs: a path segment `.` or `..`, also written `%2e`, is removed by every client that
- * builds URLs. A resource could not be requested by such an id.
+ * Whether an id gets lost in URLs. Every client that builds URLs removes a path segment `.` or `..`, even if it is
+ * written `%2e`. So no client could request a resource by such an id.
  */
 export const isLostInUrls = (externalId: string): boolean => externalId === '.' || externalId === '..'

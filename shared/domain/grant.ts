@@ -21,7 +21,8 @@ export interface Grant {
 export type GrantStatus = 'active' | 'scheduled' | 'voided' | 'archived' | 'expired'
 
 /**
- * The status of a grant at an instant: voiding and archiving take precedence over expiry, and expiry over the start.
+ * The status of a grant at an instant. Voiding and archiving take precedence over expiry, and expiry takes precedence
+ * over the start.
  */
 export function grantStatus(grant: Grant, now: Date): GrantStatus {
   if (grant.voidedAt !== null) return 'voided'

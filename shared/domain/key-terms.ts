@@ -1,25 +1,25 @@
 import { DomainError } from '../errors/domain-error.ts'
 import { type Permission, PERMISSIONS } from './api-key.ts'
 
-/** What a key may do, and when it expires. */
+/** The permissions of a key, and when it expires. */
 export interface KeyTerms {
   permissions: readonly Permission[]
-  /** Null: it does not expire. */
+  /** Null if the key does not expire. */
   expiresAt: Date | null
 }
 
-/** The terms of an operator who runs commands on the machine: an operator may give a key any terms. */
+/** The terms of an operator who runs commands on the machine. An operator may give a key any terms. */
 export const OPERATOR_TERMS: KeyTerms = { permissions: PERMISSIONS, expiresAt: null }
 
-/** The terms that a rotation requests. An undefined field stays as in the old key. */
+/** The terms that a rotation requests. For an undefined field, the new key gets the value of the old key. */
 export interface RotationTerms {
   permissions?: readonly Permission[] | undefined
   expiresAt?: Date | null | undefined
 }
 
 /**
- * Checks that a key gives another key only permissions that it has itself, and no later expiry than its own. Otherwise
- * a key that is valid for an hour could give itself a key that never expires.
+ * Checks that the giver has all permissions that it gives to another key, and does not expire before that key.
+ * Otherwise a key that is valid for an hour could make a key that never expires.
  *
  * @throws DomainError forbidden
  */
@@ -38,8 +38,8 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
 }
 
 /**
- * The terms of the key that replaces an old one: never more permissions than the old key or the giver has. The new key
- * expires when the old key does, unless another time is requested. In both cases it must not outlive the giver.
+ * The terms of the key that replaces an old key. It gets no permission that the old key or the giver does not have. It
+ * expires with the old key, unless another time is requested. In both cases it must not expire after the giver.
  *
  * @param giver the terms of the key that makes the request
  * @throws DomainError forbidden when the giver has fewer permissions than the old key, or expires before the new key;
@@ -47,14 +47,14 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
  */
 export function termsAfterRotation(giver: KeyTerms, old: KeyTerms, wanted: RotationTerms): KeyTerms {
   const { permissions = old.permissions, expiresAt = old.expiresAt } = wanted
-  // The giver needs all permissions of the old key, even if fewer are requested: a key must not replace a key that may
-  // do more than itself.
+  // The giver needs all permissions of the old key, even if fewer are requested: a key must not replace a key that has
+  // more permissions.
   requireGivable(giver, { permissions: old.permissions, expiresAt })
   const gained = without(permissions, old.permissions)
   if (gained.length > 0)
     throw new DomainError(
       'unprocessable',
-      `permissions: the key that is rotated does not have ${gained.join(', ')}, and nothing is gained by rotation`,
+      `permissions: the key that is rotated does not have ${gained.join(', ')}, and a rotation adds no permissions`,
     )
   return { permissions, expiresAt }
 }

@@ -1,4 +1,4 @@
-/** What usage is measured in. */
+/** A quantity that usage is measured in, with its unit. */
 export interface Metric {
   id: string
   externalId: string | null

@@ -5,15 +5,15 @@ export function monthOf(second: number): number {
 }
 
 /**
- * The same day and time some months later; where the month has no such day, its last day.
+ * The same day and time some months later. If that month has no such day, its last day.
  *
- * @param second in Unix seconds, as is the result
- * @param months negative: earlier
+ * @param second Unix seconds. The result is in Unix seconds, too
+ * @param months negative for earlier months
  */
 export function monthsAfter(second: number, months: number): number {
   const date = new Date(second * 1_000)
   const day = date.getUTCDate()
-  date.setUTCDate(1) // so that no month is skipped
+  date.setUTCDate(1) // a day that every month has, so that setUTCMonth skips no month
   date.setUTCMonth(date.getUTCMonth() + months)
   date.setUTCDate(Math.min(day, daysOfMonth(date)))
   return date.getTime() / 1_000

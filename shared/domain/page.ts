@@ -13,7 +13,7 @@ export interface Page<T> {
   hasMore: boolean
 }
 
-/** Makes a page from the rows of a query that asked for one row more than the page holds. */
+/** Makes a page from the rows of a query whose limit was one row more than `limit`. */
 export function pageOf<T>(rows: T[], limit: number): Page<T> {
   return { items: rows.slice(0, limit), hasMore: rows.length > limit }
 }

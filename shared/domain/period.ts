@@ -26,7 +26,10 @@ export const daysIn = ({ startAt, endAt }: TimeRange): number =>
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 
-/** In calendar years: how far back usage may lie and a contract may start, and the default start of a range. */
+/**
+ * Calendar years before now: reported usage and the start of a new contract must not be older than this. The default
+ * range of a request for usage begins at this time.
+ */
 export const YEARS_BACK = 5
 
 /** The second that is YEARS_BACK years before `now`. Both are in Unix seconds. */

@@ -1,13 +1,13 @@
 import { canonicalJson } from './canonical-json.ts'
 import { characterCount } from './character-count.ts'
 
-/** Limits of the free-form properties of a usage event. */
+/** Limits of the free-form properties of a usage event: the bytes of their text, and the levels of nesting. */
 const PROPERTIES_BYTES_MAX = 16 * 1024
 const PROPERTIES_DEPTH_MAX = 8
 
 /**
- * Names of properties that requests can name: PropertyName of openapi.yaml. A dot is part of the name of a top-level
- * property, not a path.
+ * The property names that requests can search for: PropertyName of openapi.yaml. A dot is part of the name of a
+ * top-level property; it does not separate the parts of a path.
  */
 const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 const PROPERTY_VALUE_CHARACTERS_MAX = 500
@@ -17,19 +17,19 @@ export type Properties = Record<string, unknown>
 export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
 
 /**
- * Checks free-form properties and writes them as canonical JSON text, which is stored (canonical-json.ts). The same
- * properties give the same text, in whatever order their fields were sent.
+ * Checks free-form properties and writes them as canonical JSON text (canonical-json.ts), which is stored. Equal
+ * properties give equal text, in whatever order their fields were sent.
  *
  * @param properties a parsed JSON object
- * @returns the text, and whether it contains a number (the caller then checks that no digit was lost in parsing). Or
- *   what is wrong, as the end of a sentence that starts with "properties"
+ * @returns the text, and whether it contains a number: then the caller checks that no digit was lost in parsing. If the
+ *   properties are not valid, the fault, as the end of a sentence that starts with "properties"
  */
 export function checkProperties(properties: Properties): PropertiesCheck {
   const seen = { hasNumber: false, isOrdered: true }
   const isShallow = isWithinDepth(properties, 1, seen)
   const json = !isShallow ? '' : seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)
-  // JSON always writes the characters that findFault looks for with an escape, so most properties need no check by
-  // character.
+  // JSON.stringify always writes a `\u` escape for the characters that findFault looks for. So text without such an
+  // escape needs no check by character.
   if (!isShallow || json.includes('\\u')) {
     const fault = findFault(properties, 1)
     if (fault !== undefined) return { fault }
@@ -37,15 +37,15 @@ export function checkProperties(properties: Properties): PropertiesCheck {
   if (json.length * UTF8_BYTES_MAX > PROPERTIES_BYTES_MAX) {
     const bytes = Buffer.byteLength(json)
     if (bytes > PROPERTIES_BYTES_MAX)
-      return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
+      return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are allowed` }
   }
   return { json, hasNumber: seen.hasNumber }
 }
 
-/** The most bytes of one UTF-16 code unit. */
+/** The most bytes that one UTF-16 code unit takes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
-/** What isWithinDepth has seen so far. */
+/** The findings of isWithinDepth so far. */
 interface Seen {
   hasNumber: boolean
   /** False when fields may have to be sorted. */
@@ -58,7 +58,7 @@ function isWithinDepth(value: object, depth: number, seen: Seen): boolean {
   // Why not Object.entries, which makes arrays: this runs for every event, and objects from JSON.parse inherit no
   // enumerable names.
   for (const name in value) {
-    // The indexes of an array are names here, too, and always in order.
+    // For an array, the names are its indexes, which are always in order.
     if (name < before && !Array.isArray(value)) seen.isOrdered = false
     before = name
     const inner = (value as Properties)[name]
@@ -87,8 +87,9 @@ function findTextFault(text: string): string | undefined {
 }
 
 /**
- * The pairs by which a usage event is found: `name=value` for each top-level string, number and boolean that requests
- * can search for. A name contains no `=`, so the first `=` ends the name. Numbers and booleans are written as in JSON.
+ * The pairs by which requests find a usage event: `name=value` for each top-level string, number and boolean that
+ * requests can search for. A name contains no `=`, so the first `=` ends the name. Numbers and booleans are written as
+ * in JSON.
  */
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []
@@ -100,8 +101,8 @@ export function propertyPairs(properties: Properties): string[] {
 }
 
 /**
- * The text by which requests search for the value of a property. Undefined when they cannot search for it: when it is
- * null, nested, empty or too long.
+ * The text by which requests search for the value of a property. Undefined if requests cannot search for the value,
+ * because it is null, nested, empty or too long.
  */
 export function propertyText(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)

@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 /**
  * Random bytes as hexadecimal digits, from the system's random source.
  *
- * Why a pool: a call of the random source for each id is slow; one call for thousands of ids takes next to no time.
+ * Why a pool: calling the random source for each id is slow. One call for thousands of ids takes little time per id.
  */
 const pool = Buffer.alloc(65_536)
 let used = pool.length

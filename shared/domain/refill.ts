@@ -1,8 +1,8 @@
 import type { Amount } from '../amount/amount.ts'
 
 /**
- * When an account's balance of a metric is refilled, and up to which balance. There is at most one configuration for
- * each account and metric.
+ * Says when an account's balance of a metric is refilled, and up to which balance. There is at most one configuration
+ * for each account and metric.
  */
 export interface RefillConfiguration {
   accountId: string
@@ -15,13 +15,13 @@ export interface RefillConfiguration {
   updatedAt: Date
 }
 
-/** An automatic refill, and what it was computed from. */
+/** An automatic refill, and the values that it was computed from. */
 export interface Refill {
   accountId: string
   metricId: string
   /** 1 for the first refill of a configuration, 2 for the next. */
   occurrence: bigint
-  /** The grant that the refill made. */
+  /** The grant that the refill created. */
   grantId: string
   /** The configuration's values at the time of the refill. */
   minimumBalance: Amount
@@ -29,7 +29,7 @@ export interface Refill {
   /** The sum of the grants in force at effectiveAt, and all usage that was stored. */
   grantTotal: Amount
   usageTotal: Amount
-  /** The amount of the grant: what was missing to reach the target. */
+  /** The amount of the grant: the difference between the balance and the target. */
   amount: Amount
   effectiveAt: Date
   createdAt: Date

@@ -16,7 +16,7 @@ export interface TimeRange {
   endAt: number
 }
 
-/** Cuts a range to the seconds that usage can have, so that ClickHouse has nothing to clamp. */
+/** Cuts a range to the seconds that usage can have. The times of ClickHouse have 32 bits and no sign. */
 export const clampRange = ({ startAt, endAt }: TimeRange): TimeRange => ({
   startAt: Math.min(Math.max(startAt, 0), LAST_SECOND),
   endAt: Math.min(Math.max(endAt, 0), LAST_SECOND),

@@ -1,6 +1,6 @@
 import { type Amount, averageAmount, formatAmount } from '../amount/amount.ts'
 
-/** How a set of usage events becomes one number. */
+/** The function that turns a set of usage events into one number. */
 export type Aggregation = 'sum' | 'min' | 'max' | 'avg' | 'latest' | 'count'
 
 /** The requested measures of one or more events of one source. */
@@ -13,7 +13,7 @@ export interface UsageAggregate {
   latest?: Amount
 }
 
-/** What can be computed from events. */
+/** A value that can be computed from events. */
 export type Measure = keyof UsageAggregate
 
 export const MEASURES: readonly Measure[] = ['count', 'sum', 'min', 'max', 'latest']
@@ -23,9 +23,9 @@ export const measuresOf = (aggregation: Aggregation): readonly Measure[] =>
   aggregation === 'avg' ? ['sum', 'count'] : [aggregation]
 
 /**
- * One measure.
+ * One measure of an aggregate.
  *
- * @throws Error when it was not requested
+ * @throws Error when the measure was not requested
  * @internal
  */
 export function measureOf<M extends Measure>(
@@ -33,14 +33,15 @@ export function measureOf<M extends Measure>(
   measure: M,
 ): NonNullable<UsageAggregate[M]> {
   const value = usage[measure]
-  if (value === undefined) throw new Error(`${measure} was not asked for`)
+  if (value === undefined) throw new Error(`${measure} was not requested`)
   return value
 }
 
 /**
- * One aggregation as decimal text. An average is rounded to 18 places, half even; the others are exact.
+ * The value of an aggregation as decimal text. An average is rounded to 18 decimal places, half to even. All other
+ * values are exact.
  *
- * @throws Error when a measure that it needs was not requested
+ * @throws Error when a measure that the aggregation needs was not requested
  */
 export function formatAggregation(usage: UsageAggregate, aggregation: Aggregation): string {
   switch (aggregation) {

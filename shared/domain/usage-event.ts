@@ -20,8 +20,8 @@ export interface UsageEvent {
   /** When the gateway accepted the report. */
   acceptedAt: Micros
   /**
-   * A JSON object as text, exactly as it is stored: in canonical order, unless it was stored before that order
-   * existed.
+   * A JSON object as text, exactly as it is stored. Its fields have the canonical order, unless an older version of
+   * Tally stored the event.
    */
   properties: string
   /** See propertyPairs. */
@@ -33,48 +33,49 @@ export interface UsageEvent {
   version: bigint
 }
 
-/** How far in the future usage may be, in seconds. */
+/** The largest number of seconds by which usage may be in the future. */
 const OCCURRED_AHEAD_MAX_S = 5 * 60
 /** The seconds of the shortest year. */
 const YEAR_S = 365 * 86_400
 
 /**
- * Says in one clause why usage cannot have happened at a time, or undefined when it can.
+ * The reason, as one clause, why usage with this time is refused; undefined if the time is valid.
  *
  * @param occurredAt, now Unix seconds
  */
 export function findTimeFault(occurredAt: number, now: number): string | undefined {
-  // Most usage is of today, so the calendar is used only for times that may be too old.
+  // Most usage is recent, so the slower calendar computation is used only for times that may be too old.
   if (occurredAt < now - YEARS_BACK * YEAR_S && occurredAt < earliestSecond(now))
     return 'lies more than five years back'
   if (liesTooFarAhead(occurredAt, now)) return 'lies more than five minutes ahead'
   return undefined
 }
 
-/** Whether usage is further in the future than it may be; both in Unix seconds. */
+/** Whether usage is too far in the future. Both times are Unix seconds. */
 export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
   occurredAt > now + OCCURRED_AHEAD_MAX_S
 
 /**
- * What makes an event's identity, beside account and source. Each kind has its own tag, so that ids of two kinds never
- * collide.
+ * The part of an event's identity besides account, source and time. Each kind has its own tag in the digest, so that
+ * keys of two kinds never give the same id.
  */
 export type IdentityKey =
   | { kind: 'event'; key: string }
   | { kind: 'route'; route: string; key: string; index: number }
-  // For requests that began before identities contained the route. At that time, a key gave the same ids on both
-  // routes.
+  // For requests that were begun by a version of Tally whose identities did not contain the route. In that version, a
+  // key gave the same ids on both routes.
   | { kind: 'request'; key: string; index: number }
   | { kind: 'random' }
 
 /**
- * The id of a usage event: `event_`, then `occurredAt` as a 32-bit number in 8 hexadecimal digits, then 24 digits.
- * These are the first 96 bits of a SHA-256 over tag, namespace, account, source and key, each preceded by its length.
- * So a report has the same id on any gateway, without a look-up, and the id alone shows the event's time slot.
+ * The id of a usage event: `event_`, then `occurredAt` as a 32-bit number in 8 hexadecimal digits, then 24 digits. The
+ * 24 digits are the first 96 bits of a SHA-256 over tag, namespace, account, source and key, each preceded by its
+ * length. So every gateway computes the same id for a report, without a look-up, and the id shows the event's time
+ * slot.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key the event's own idempotency key; or the route, the request's Idempotency-Key header and the event's index
- *   in the request, because a header identifies one request of its route; or `random`, which makes every report a
+ * @param key one of: the event's own idempotency key; the route, the request's Idempotency-Key header and the event's
+ *   index in the request, because a header identifies one request of its route; `random`, which makes every report a
  *   separate event
  */
 export function usageEventId(
@@ -88,12 +89,12 @@ export function usageEventId(
   return `event_${time}${identityDigits(namespaceId, accountId, source, key)}`
 }
 
-/** Where the digits after the time begin in an event's id. */
+/** The index in an event's id at which the digits after the time begin. */
 const IDENTITY_AT = 'event_'.length + 8
 /** The hexadecimal digits that a number represents exactly. */
 const EXACT_DIGITS = 12
 
-/** The first 48 bits of what follows the time in an event's id, as a number: few events of one time share them. */
+/** The first 48 bits after the time in an event's id, as a number. Few events of one time have the same number. */
 export const identityNumber = (eventId: string): number =>
   parseInt(eventId.slice(IDENTITY_AT, IDENTITY_AT + EXACT_DIGITS), 16)
 
@@ -136,10 +137,10 @@ const CONTENT_MASK = 0xff
 const REPORT_TOP = (1n << 55n) - 1n
 
 /**
- * The version of a report. It decreases with `acceptedAt`, so of several reports of one event the first wins. It leaves
- * the highest bit free: corrections, which set it, win over every report. Its lowest 8 bits come from the content, so
- * that reports with different contents have the same version only if they were accepted in the same microsecond, and
- * then by a chance of 1 in 256.
+ * The version of a report. It decreases with `acceptedAt`, so of several reports of one event the first wins. Its
+ * highest bit is 0. Corrections set that bit, so they win over every report. Its lowest 8 bits come from the content.
+ * So reports with different contents have the same version only if they were accepted in the same microsecond, and even
+ * then only with a probability of 1 in 256.
  *
  * @param content see contentOf
  */
@@ -149,7 +150,7 @@ export function reportVersion(acceptedAt: Micros, content: string): bigint {
   return versionTop.bits | BigInt(crc32(content) & CONTENT_MASK)
 }
 
-/** The highest bit: any correction wins over any report. */
+/** The highest bit of a version. It is set in corrections, so that any correction wins over any report. */
 const CORRECTION = 1n << 63n
 
 /**
@@ -162,7 +163,7 @@ export const correctionVersion = (correctedAt: Micros, content: string): bigint 
   CORRECTION | (BigInt(correctedAt) << CONTENT_BITS) | BigInt(crc32(content) & CONTENT_MASK)
 
 /**
- * The high bits of the last report's version. They are kept because all events of a request have the same acceptedAt.
+ * The high bits of the last report's version. They are cached because all events of a request have the same acceptedAt.
  */
 let versionTop = { at: -1, bits: 0n }
 
@@ -174,7 +175,7 @@ interface Content {
   voided?: boolean
 }
 
-/** The content as text, from which versions are computed; the properties are as they are stored. */
+/** The content as text, from which versions are computed. The properties are in their stored form. */
 export const contentOf = (event: Content): string =>
   `${event.quantity}\n${event.voided === true ? 'voided' : ''}\n${event.properties}`
 

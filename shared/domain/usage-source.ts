@@ -1,15 +1,15 @@
-/** What usage is measured against: a metric's id (`metric_…`) or a lowercase currency code (`usd`). */
+/** The metric or currency that usage is measured in: a metric's id (`metric_…`) or a lowercase code (`usd`). */
 export type UsageSource = string
 
 /** Whether a usage source is a metric; otherwise it is a currency. */
 export const isMetric = (source: UsageSource): boolean => source.startsWith('metric_')
 
-/** A metric or a currency, as requests name them. Null means absent. */
+/** The fields by which requests name a metric or a currency. Null means absent. */
 export interface NamedSource {
   metric_id?: string | null
   currency?: string | null
 }
 
-/** The sources that are named: none, one, or both, which is always an error. */
+/** The sources that a request names: none, one, or both. Both together are always an error. */
 export const namedSources = ({ metric_id: metricId, currency }: NamedSource): UsageSource[] =>
   [metricId, currency?.toLowerCase()].filter((source) => source != null)

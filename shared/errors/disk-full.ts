@@ -1,9 +1,11 @@
 import { StartupError } from './startup-error.ts'
 
-/** Codes of the system, of a quota, of PostgreSQL (disk_full), and of ClickHouse (NOT_ENOUGH_SPACE). */
+/**
+ * Error codes for a full disk: of the system, of a quota, of PostgreSQL (disk_full), of ClickHouse (NOT_ENOUGH_SPACE).
+ */
 const CODES = new Set(['ENOSPC', 'EDQUOT', '53100', '243'])
 
-/** PostgreSQL and ClickHouse repeat the system's message. */
+/** The system's message, which PostgreSQL and ClickHouse repeat in their own messages. */
 const MESSAGE = /No space left on device|\bENOSPC\b|NOT_ENOUGH_SPACE/i
 
 /** Whether something failed because a disk is full. */

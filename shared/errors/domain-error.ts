@@ -1,7 +1,7 @@
 /**
- * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` and `suspended` nothing
- * was done; after `unavailable` it is not known whether something was done. `suspended` means that the process refuses
- * such requests for a while, and has logged why.
+ * The meaning of an error. `shared/http` turns each code into an HTTP status. After `overloaded` and `suspended`,
+ * nothing was done. After `unavailable`, it is not known whether something was done. `suspended` means that the process
+ * refuses such requests for a while, and has logged the reason.
  */
 export type ErrorCode =
   | 'malformed'
@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'suspended'
   | 'unavailable'
 
-/** An error that a caller can act on. It knows nothing of HTTP; its message is written for the caller. */
+/** An error that a caller can act on. It does not depend on HTTP. Its message is written for the caller. */
 export class DomainError extends Error {
   readonly code: ErrorCode
 

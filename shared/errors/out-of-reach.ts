@@ -9,8 +9,8 @@ const SYSTEM_CODES = new Set([
 ])
 
 /**
- * PostgreSQL's codes when a server stops, starts or has no connection left, when a statement's time is over, and for a
- * deadlock. Codes of ClickHouse are shorter, so they do not match.
+ * PostgreSQL's error codes for: a server that stops, starts or has no connection left; a statement or a wait for a lock
+ * that took too long; a deadlock. Codes of ClickHouse are shorter, so they do not match.
  */
 const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03|40P01)$/
 
@@ -24,8 +24,8 @@ const MESSAGES = [
 ]
 
 /**
- * Whether an error of a driver means that its database is out of reach or overloaded, rather than that a statement is
- * wrong.
+ * Whether an error of a driver means that its database is out of reach or overloaded. Other errors mean, for example,
+ * that a statement is wrong.
  */
 export function isOutOfReach(err: unknown): boolean {
   if (!(err instanceof Error)) return false

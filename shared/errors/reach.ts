@@ -2,7 +2,7 @@ import { isOutOfReach } from './out-of-reach.ts'
 import { StartupError } from './startup-error.ts'
 
 /**
- * Does some work. If the server is out of reach or refuses access, the error names the server.
+ * Does work that needs a server. If the server is out of reach or refuses access, the error names the server.
  *
  * @param server the server, and the setting of its address: `ClickHouse (CLICKHOUSE_URL)`
  * @throws StartupError in one line
@@ -21,7 +21,8 @@ export async function reach<T>(server: string, work: () => Promise<T>): Promise<
 }
 
 /**
- * Codes for a wrong password or user, or a missing database: PostgreSQL's classes 28 and 3D, and ClickHouse's codes.
+ * Error codes for a wrong password or user, or a missing database: PostgreSQL's classes 28 and 3D, and ClickHouse's
+ * codes.
  */
 const TURNED_DOWN = /^(28\w{3}|3D\w{3}|192|193|194|516)$/
 

@@ -1,6 +1,6 @@
 /**
- * Something outside the program prevents a start or stops it: a port in use, a folder in use, an engine out of reach.
- * Its message is one line and says what to do; it is shown without a stack.
+ * An error whose cause is outside the program and that prevents or ends a start: a port in use, a folder in use, an
+ * engine out of reach. Its message is one line and says what to do. It is shown without a stack.
  */
 export class StartupError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -1,4 +1,4 @@
-/** The arguments of a command line are wrong; the message says which and why. */
+/** An error for wrong arguments of a command. The message says which argument is wrong, and why. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -12,10 +12,11 @@ export const isUsageError = (err: unknown): err is Error =>
   (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))
 
 /**
- * A hint for the error message when no option arrived: npm silently keeps options before `--` for itself.
+ * A hint for the error message when a command got no option. The reason may be npm: it takes options before `--` for
+ * itself, without a message.
  *
- * @param args the arguments that arrived
- * @param example how the command is called: `npm run import -- --file …`
+ * @param args the arguments that the command got
+ * @param example a call of the command: `npm run import -- --file …`
  */
 export const npmHint = (args: readonly string[], example: string): string =>
   args.some((arg) => arg.startsWith('-')) ? '' : ` (with npm, options come after --: ${example})`

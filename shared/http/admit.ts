@@ -26,10 +26,10 @@ export interface AdmitOptions {
 
 /**
  * Runs before an Express app: finds the caller of a request, counts the caller's open requests, and begins the
- * request in its turn. Operations that need no key, and requests outside the contract, go straight to the app.
+ * request in its turn. It passes operations that need no key, and requests outside the contract, directly to the app.
  *
- * Why before Express: a refusal costs far less here, so that a flood of wrong keys does not delay others. And a
- * request that waits has used no resources yet.
+ * Why before Express: a refusal costs far less here, so that a flood of wrong keys does not delay others. Besides, a
+ * request that waits for its turn has used few resources yet.
  */
 export function admit(
   app: RequestListener,
@@ -44,7 +44,7 @@ export function admit(
     if (!res.headersSent) setCommonHeaders(res)
     if (!fail(err, req, res)) res.destroy()
   }
-  /** Returns no promise when the request need not wait, which is the usual case. */
+  /** Begins a request in its turn. No promise is made in the usual case, in which the request need not wait. */
   const begin = (caller: Caller, req: IncomingMessage, res: ServerResponse) => {
     noteCaller(req, caller)
     countUnderWay(caller.companyId, res)
@@ -75,7 +75,7 @@ export function admit(
     }
     observers.get(operation)?.(res)
     try {
-      // Before the key is looked up, because the look-up depends on the clock, too.
+      // This check comes before the look-up of the key, because the look-up depends on the clock, too.
       if (isWrite(operation)) admitWrite()
     } catch (err) {
       refuse(err, req, res)
@@ -98,12 +98,12 @@ export function admit(
 /** The route under which requests of an operation are counted. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
-/** Whether an operation that needs a key changes anything. */
+/** Whether an operation that needs a key may change data. */
 const isWrite = ({ permissions }: Operation): boolean => permissions?.includes('read:all') === false
 
 /**
- * The continuations of a part of a path: parts with a fixed name, a parameter, and the operation of a path that ends
- * here.
+ * A node in a tree of paths. Its children are parts with a fixed name, and a parameter. It has the operation of the
+ * path that ends here, if there is one.
  */
 interface PathNode {
   parts: Map<string, PathNode>
@@ -134,7 +134,7 @@ function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Op
   }
 }
 
-/** Matches as Express does: when no path with a fixed part matches, a path with a parameter in its place may match. */
+/** Matches as Express does: if no path with this fixed part matches, a path with a parameter instead may match. */
 function operationBelow(
   node: PathNode | undefined,
   parts: readonly string[],
@@ -148,28 +148,28 @@ function operationBelow(
 /** The most open requests of one company in this process. */
 const UNDER_WAY_MAX = 1_000
 const underWay = new Shares({ max: Infinity, maxOfOne: UNDER_WAY_MAX })
-/** A rest of an answer that is smaller than this does not count as unread: the system's buffers take it. */
+/** If less than this is left of an answer, it does not count as unread, because the system's buffers can take it. */
 const UNREAD_BYTES = 64 * 1_024
 
 /**
  * Checks that a company may have one more answer.
  *
- * @throws HttpError 503 when the company leaves too much unread
+ * @throws HttpError 503 when the clients of the company have left too many bytes of answers unread
  */
 export function requireAnswersRead(companyId: string): void {
   if (bytesInFlight.isFull(companyId))
     throw new HttpError(
       503,
-      'too many bodies are on their way, or answers were not read: read them, and try again',
+      'too many bodies are being sent, or too many answers are not read: read the answers, and try again',
       { 'Retry-After': '1' },
     )
 }
 
 /**
- * Counts a request until its answer was read, and the unread bytes of the answer.
+ * Counts a request as open until its answer was read. It also counts the unread bytes of the answer.
  *
- * @throws HttpError 429 when a company has too many open requests; 503 when the company leaves too much unread; 400
- *   when the client has gone, because the count would never end
+ * @throws HttpError 429 when a company has too many open requests; 503 as in requireAnswersRead; 400 when the
+ *   connection is closed, because the request would then count as open for ever
  */
 export function countUnderWay(companyId: string, res: ServerResponse): void {
   if (res.closed) throw new HttpError(400, 'the request was cut short')
@@ -185,7 +185,7 @@ export function countUnderWay(companyId: string, res: ServerResponse): void {
     const left = res.writableLength
     if (left < UNREAD_BYTES || res.closed) return
     if (bytesInFlight.isFull(companyId)) {
-      res.destroy() // the requests that were admitted together read no answers either
+      res.destroy() // requests that were admitted at the same time have left too many bytes unread
       return
     }
     unread = left

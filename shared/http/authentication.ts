@@ -15,10 +15,12 @@ import { noteCaller, notedCaller } from './callers.ts'
 import { HttpError } from './http-error.ts'
 import { takeOf } from './limit-rate.ts'
 
-/** Looks up the caller that a key belongs to, if the key may be used now. */
+/** Looks up the caller that a key belongs to; undefined if the key may not be used now. */
 type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 
-/** Finds the caller that a key belongs to, if the key may be used now; without a promise when it is cached. */
+/**
+ * Finds the caller that a key belongs to, if the key may be used now. A cached answer is returned without a promise.
+ */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
 /**
@@ -27,7 +29,7 @@ export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Calle
  */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
-/** The most wrong keys that are cached. They have a cache of their own, so that they do not push out right keys. */
+/** The most wrong keys that are cached. They have a cache of their own, so that they do not displace valid keys. */
 const WRONG_KEYS_MAX = 10_000
 
 /** How long the result of a look-up may be cached, counted from the start of the look-up. */
@@ -35,10 +37,11 @@ const ttlMsOf = (caller: FoundCaller | undefined): number =>
   Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)
 
 /**
- * Caches the callers of keys for a few seconds, and no longer than the key is valid. After that the key is looked up
- * again: the database's clock decides. Several requests at once share one look-up of a key.
+ * Caches the callers of keys for a few seconds, but no longer than the key is valid. After that time, the key is looked
+ * up again, and the database's clock decides whether it is valid. Requests that arrive together share one look-up of a
+ * key.
  *
- * @param purges reports which callers to remove from the cache
+ * @param purges says which callers must be removed from the cache
  */
 export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCaller {
   const cache = new LRUCache<string, Caller>({ max: KEYS_MAX })
@@ -60,7 +63,7 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
     const startedAt = performance.now()
     const work = find(digest).then(
       (caller) => {
-        // This look-up began before a purge, so its answer may be outdated; it is not cached.
+        // This look-up began before a purge, so its answer may be outdated, and is not cached.
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
         const ttl = Math.floor(ttlMsOf(caller) - (performance.now() - startedAt))
@@ -88,19 +91,19 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
   }
 }
 
-/** The caller that the key of a request belongs to; undefined where it has no valid key. */
+/** The caller that the key of a request belongs to; undefined if the request has no valid key. */
 export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): ReturnType<FindCaller> {
   const key = req.headers['x-api-key']
   return typeof key === 'string' && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
 }
 
 /**
- * Finds the caller of a request by its key, before anything of the body is read.
+ * Finds the caller of a request by its key, before any part of the body is read.
  *
- * @param wrongKeys limits the wrong keys of an address; above the limit the answers say when to try again
- * @param found the result of findCallerOf, where it was called already
- * @throws HttpError 401 for a wrong key, even above the limit, so that the user of a revoked key learns that it is
- *   wrong
+ * @param wrongKeys limits the wrong keys of an address. Above the limit, the answers say when to try again
+ * @param found the result of findCallerOf, if it was called already
+ * @throws HttpError 401 for a wrong key, even above the limit, so that the user of a revoked key learns that the key is
+ *   not valid
  */
 export async function identify(
   req: IncomingMessage,
@@ -113,13 +116,13 @@ export async function identify(
   throw new HttpError(401, 'Invalid API key', headers)
 }
 
-/** If a body took longer than this to arrive, its caller's key may have been revoked in the meantime. */
+/** If a body took longer than this to arrive, the key is checked again. */
 const LONG_BODY_MS = 1_000
 
 /**
- * Checks the caller again after a body that took long: a key that was revoked in the meantime must not write.
+ * Checks the caller again if the body took long to arrive: a key that was revoked in the meantime must not write.
  *
- * @param sinceMs when the headers had arrived, by `performance`
+ * @param sinceMs the time at which the headers had arrived, by `performance`
  * @throws HttpError 401
  */
 export async function identifyAgain(

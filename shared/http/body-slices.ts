@@ -19,7 +19,7 @@ interface Waiting {
 const begun: Waiting[] = []
 /** Work not yet begun, by tenant, in order of arrival; no list is empty. Tenants take turns. */
 const fresh = new Map<string, Waiting[]>()
-/** The bytes that are left in this round. */
+/** The number of bytes on which work may still begin in this round. */
 let bytesLeft = ROUND_BYTES
 let isScheduled = false
 
@@ -28,12 +28,12 @@ let isScheduled = false
  * Otherwise large bodies that arrive together would be handled one right after the other, and would block everything
  * else in the process. Small bodies do not wait.
  *
- * When its slice comes, a body may not be wanted any more: its client has gone, or got a timeout as answer. If such
+ * When the turn of a body comes, nobody may want it any more: its client has gone, or got a timeout as answer. If such
  * bodies were handled, clients that give up and send again would keep the process busy with work that nobody waits for.
  *
- * @param isWanted called when the slice comes; a body that is not wanted takes no slice
+ * @param isWanted called when the turn of the body comes. A body that is not wanted takes no slice
  * @param tenant the body's tenant; tenants take turns
- * @throws HttpError 400 when it is not wanted
+ * @throws HttpError 400 when the body is not wanted any more
  */
 export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant = ''): Promise<void> =>
   bytes < LARGE_BYTES
@@ -41,8 +41,8 @@ export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant =
     : keptInFlight(bytes, tenant, () => queueFresh(bytes, isWanted, tenant))
 
 /**
- * Waits for each further slice of a body. Such slices go before all first slices, so that few bodies are parsed at a
- * time, however many wait.
+ * Waits for each further slice of a body. Further slices come before all first slices, so that few bodies are parsed at
+ * the same time, however many wait.
  */
 export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
   bytes < LARGE_BYTES
@@ -61,8 +61,8 @@ export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
  * Waits until a request may begin: each round begins a few dozen requests, and tenants take turns. A request needs
  * several rounds, and without turns a tenant with many busy connections would delay other tenants in each of them.
  *
- * @returns undefined when it may begin at once
- * @throws HttpError 400 when it is not wanted any more
+ * @returns undefined when the request may begin at once
+ * @throws HttpError 400 when the request is not wanted any more
  */
 export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<void> | undefined {
   if (begun.length === 0 && fresh.size === 0 && bytesLeft > 0) {
@@ -78,7 +78,7 @@ export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<v
  * building all of their answers at once would block the event loop. So a round builds as many as its bytes allow.
  *
  * @param bytes the size of a body that would take as much time as the answer takes to build
- * @throws HttpError 400 when it is not wanted any more
+ * @throws HttpError 400 when the answer is not wanted any more
  */
 export const awaitAnswer = (bytes: number, isWanted: () => boolean, tenant: string): Promise<void> =>
   bytes < LARGE_BYTES ? Promise.resolve() : queueFresh(bytes, isWanted, tenant)
@@ -125,7 +125,7 @@ function runSlices(): void {
     bytesLeft -= next.bytes
     next.goOn()
   }
-  schedule() // what still waits goes on in the next round, which also sets bytesLeft again
+  schedule() // the next round continues with the work that still waits, and sets bytesLeft again
 }
 
 /** Takes the first work of the tenant whose turn it is, and moves the tenant to the end. */

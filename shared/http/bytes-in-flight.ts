@@ -4,9 +4,9 @@ import { HttpError } from './http-error.ts'
 const MIB = 1_024 * 1_024
 
 /**
- * Bytes that this process holds for its clients: inflated bodies that are being read or wait for work, and answers that
- * are not read yet. Many slow clients together cannot take all memory, and the clients of one company can take only a
- * part.
+ * Bytes that this process keeps in memory for its clients: inflated bodies that are being read or wait for work, and
+ * answers that are not read yet. The limits ensure that many slow clients together cannot take all memory, and that the
+ * clients of one company can take only a part of it.
  */
 export const bytesInFlight = new Shares({ max: 512 * MIB, maxOfOne: 128 * MIB })
 

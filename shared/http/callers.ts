@@ -8,8 +8,8 @@ export const noteCaller = (req: IncomingMessage, caller: Caller): void => {
   callers.set(req, caller)
 }
 
-/** The caller of a request; undefined before it was looked up. */
+/** The caller of a request; undefined if the caller was not looked up yet. */
 export const notedCaller = (req: IncomingMessage): Caller | undefined => callers.get(req)
 
-/** The tenant of a request: companies take turns, and each has its share. */
+/** The tenant of a request, which is its company: companies take turns, and each has a share of limited resources. */
 export const tenantOf = (req: IncomingMessage): string => callers.get(req)?.companyId ?? ''

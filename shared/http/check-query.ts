@@ -4,12 +4,12 @@ import { HttpError } from './http-error.ts'
 import type { OpenApiDocument, Operation } from './openapi-document.ts'
 import { memberSchema, requestSchema } from './request-schema.ts'
 
-/** A whole number in a query. With up to 15 digits a double holds it exactly. */
+/** A whole number in a query. A double represents a number of up to 15 digits exactly. */
 const WHOLE_NUMBER = /^-?\d{1,15}$/
 
 /**
- * Refuses a query that the validator would misread. Parameters must be known, given once and not empty, and whole
- * numbers must be written in digits.
+ * Refuses a query that the validator would misread. Each parameter must be one of the operation's, must be given once,
+ * and must not be empty. Whole numbers must be written in digits.
  *
  * Why before the validator: express-openapi-validator always coerces the text of a query, and Ajv's coercion accepts
  * whatever JavaScript reads as a number. `Infinity` and `1e999` then pass `maximum` and `minimum`

@@ -7,12 +7,12 @@ import { HttpError } from './http-error.ts'
 
 /**
  * Reads a stream to its end. Bytes are counted as they arrive, so that no body takes more memory than the limit, not
- * even a small body that inflates to a large one. On failure the stream is left paused, because the answer still needs
- * the connection. A request that announces more than the limit is not read at all.
+ * even a small body that inflates to a large one. After a failure, the stream is paused, not closed, because the answer
+ * still needs the connection. If a request announces a body larger than the limit, nothing of it is read.
  *
  * @param tooLarge makes the error for more than bytesMax
  * @param tenant the tenant whose share of the memory the body takes
- * @throws HttpError 503 when all bodies in memory, or the bodies of the tenant, take too much
+ * @throws HttpError 503 when all bodies in memory, or the bodies of the tenant, take too much memory
  */
 export function collectBytes(
   stream: Readable,
@@ -58,7 +58,7 @@ export function collectBytes(
   })
 }
 
-/** Reads a gzip stream to its end, like collectBytes; it counts the inflated bytes. */
+/** Reads a gzip stream to its end and inflates it. The limits of collectBytes apply to the inflated bytes. */
 export async function collectGunzipped(
   req: IncomingMessage,
   bytesMax: number,

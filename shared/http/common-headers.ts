@@ -2,7 +2,10 @@ import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:h
 import { Socket } from 'node:net'
 import helmet, { type HelmetOptions } from 'helmet'
 
-/** No answer is a page; HSTS is the task of a TLS proxy in front. */
+/**
+ * The policy forbids everything, because answers are no web pages. (The page of the contract sets another policy.) HSTS
+ * is the task of a TLS proxy in front of Tally.
+ */
 const SECURITY_HEADERS: HelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
@@ -11,7 +14,7 @@ const SECURITY_HEADERS: HelmetOptions = {
   strictTransportSecurity: false,
 }
 
-/** The headers of every answer. Why computed once: helmet returns the same each time. */
+/** The headers of every answer. They are computed once, because helmet always sets the same headers. */
 const COMMON_HEADERS: readonly (readonly [name: string, value: OutgoingHttpHeader])[] = [
   ...headersOfHelmet(),
   ['Cache-Control', 'no-store'],

@@ -1,6 +1,6 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** The longest time in which a request must arrive. After that, it must be answered in the same time. */
+/** Reads the longest time that a request may take to arrive. Its answer may take as long again. */
 export const readRequestTimeoutMs = (read: EnvReader): number =>
   read.integer('REQUEST_TIMEOUT_MS', {
     about:
@@ -11,7 +11,7 @@ export const readRequestTimeoutMs = (read: EnvReader): number =>
   })
 
 /**
- * The longest time that a request about one event waits until the event is loaded; usage is loaded within a second or
- * two.
+ * The longest time that a request about one event waits until the event is loaded. Usually, usage is loaded within a
+ * second or two.
  */
 export const LOOK_UP_TIMEOUT_MS = 5_000

@@ -3,20 +3,21 @@ import { findAmountFault } from '../amount/amount.ts'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
 import { memberSchema, requestSchema, schemaOfKind } from './request-schema.ts'
 
-/** Which part of a request violates openapi.yaml, and how. */
+/** A part of a request that violates openapi.yaml, and the violated keyword. */
 export interface SchemaFault {
   /** In the validator's form: `/body/events/3/quantity`. */
   path: string
   /** A keyword of JSON Schema: `pattern`. */
   keyword: string
-  /** The validator's own words. */
+  /** The validator's own message. */
   message: string
 }
 
 type DescribeFault = (fault: SchemaFault, req: Partial<Pick<Request, 'body' | 'query' | 'params'>>) => string
 
 /**
- * Makes a function that names the field and says what is wrong with it, with its schema's description and an example.
+ * Makes a function that describes a fault for the client: the field, the fault, and, if its schema has them, a title
+ * and an example.
  */
 export function faultDescriber(document: OpenApiDocument, operation: Operation): DescribeFault {
   return (fault, req) => {

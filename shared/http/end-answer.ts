@@ -6,13 +6,13 @@ const REST_MS = 2_000
 const REST_BYTES = 16 * 1_024 * 1_024
 
 /**
- * Ends an answer, also while the body of its request is still arriving. If the connection were closed at once, the
+ * Ends an answer, even while the body of its request is still arriving. If the connection were closed at once, the
  * answer would be lost, because a client that still writes gets a reset. So the rest of the body is read and discarded.
- * A short rest leaves the connection open for the next request. In three cases the connection closes: a long rest, a
- * rest of unknown length, and a body that the client holds back until it gets `100 Continue`. The answer then announces
- * the close, because otherwise the client would send its next request into a closing connection.
+ * After a short rest, the connection stays open for the next request. It is closed in three cases: the rest is long,
+ * its length is not known, or the client sends no body before it gets `100 Continue`. The answer then announces the
+ * close. Otherwise the client could send its next request on a connection that is being closed.
  *
- * @param res its status and headers are set and not yet sent
+ * @param res an answer whose status and headers are set, and not yet sent
  */
 export function endAnswer(res: ServerResponse, text: string | Uint8Array): void {
   const { req } = res
@@ -37,8 +37,8 @@ export const isUnread = (req: IncomingMessage): boolean =>
   (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
 /**
- * Ends an answer with `Connection: close` once the rest of the request is read, or after a short time. Everything but
- * the end of the answer is already written.
+ * Ends an answer with `Connection: close` once the rest of the request is read, or after a short time. Before the call,
+ * the whole text of the answer must be written.
  *
  * @internal
  */
@@ -52,7 +52,7 @@ export function endAfterRest(res: ServerResponse): void {
   const timer = setTimeout(end, REST_MS)
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > REST_BYTES) req.pause() // the client has the remaining time to read its answer
+    if (bytes > REST_BYTES) req.pause() // until REST_MS is over, the client can read its answer
   })
   req.once('end', end)
   req.once('close', end)

@@ -6,14 +6,14 @@ import { callerOf } from './authentication.ts'
 import { answerUnknown } from './request-deadline.ts'
 
 /**
- * How a request uses the world (namespace and clock) of its company: `enter` keeps the world unchanged until the
- * request is answered.
+ * How a request uses the world (namespace and clock) of its company. `look` only reads the world. `enter` also keeps
+ * the world unchanged until the request is answered.
  */
 export type WorldAccess = 'look' | 'enter'
 
 /**
- * Finds the current world of the caller's company, right before the handler. A test company may have got another
- * namespace since its key was looked up, and its clock may have been changed. The world of a live company never
+ * Finds the current world of the caller's company, right before the handler runs. A test company may have got another
+ * namespace since the key was looked up, and somebody may have changed its clock. The world of a live company never
  * changes.
  */
 export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): RequestHandler {
@@ -32,7 +32,7 @@ export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): Reques
 
 /**
  * Enters the world of a test company until the request is answered. A request that changes the world waits until then,
- * so no answer describes a world that is gone. When the lock is lost, the answer says that the outcome is not known.
+ * so no answer describes a former world. If the lease is lost, the answer says that the outcome is not known.
  */
 export async function enterUntilAnswered(
   worlds: TestWorlds,
@@ -47,7 +47,7 @@ export async function enterUntilAnswered(
   return lease
 }
 
-/** How far the clock of the caller's namespace runs ahead of real time. */
+/** The milliseconds by which the clock of the caller's namespace is ahead of real time. */
 export const aheadMsOf = (res: Response): number => (res.locals['aheadMs'] as number | undefined) ?? 0
 
 /** The key under which an app stores the clock of its answers. */

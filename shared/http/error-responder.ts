@@ -39,9 +39,9 @@ export function errorResponder(log: Logger): ErrorRequestHandler {
 }
 
 /**
- * Turns an error into an answer, once, as plain text, with the headers that are set.
+ * Turns an error of a request into an answer in plain text, with the headers that are set. No other code does so.
  *
- * @returns false when an answer has begun: it cannot be taken back, and the connection must be cut
+ * @returns false when an answer has already begun. The caller must then close the connection
  */
 export function answerError(
   log: Logger,
@@ -49,7 +49,7 @@ export function answerError(
   return (err, req, res) => {
     if (isAnsweredLate(res)) return true
     const { status, message, headers = {} } = describeError(err)
-    // The suspension was logged when it began, and more lines may fill a disk that is already full.
+    // The suspension was logged when it began. More lines could fill a disk that is nearly full.
     const level = isSuspended(err) ? 'debug' : 'error'
     if (status >= 500) log[level]({ err, method: req.method, path: pathOf(req) }, 'request failed')
     if (res.headersSent) return false
@@ -70,7 +70,7 @@ function describeError(err: unknown): Reply {
   if (isValidatorError(err)) return describeValidatorError(err)
   if (isOutOfReach(err))
     return { status: 503, message: 'a database cannot be reached, try again', headers: RETRY_AFTER }
-  return { status: 500, message: 'internal error' } // a bug: logged in full, but not shown to the client
+  return { status: 500, message: 'internal error' } // a bug, whose details are logged, but not shown to the client
 }
 
 function describeDomainError({ code, message }: DomainError): Reply {

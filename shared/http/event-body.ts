@@ -5,11 +5,11 @@ import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
 import type { SchemaOf } from './operation.ts'
 
-/** A usage source in answers: a metric or a currency; the other field is null. */
+/** The fields of an answer that name a usage source: a metric or a currency. The other field is null. */
 export const sourceToBody = (source: UsageSource): { metric_id: string | null; currency: string | null } =>
   isMetric(source) ? { metric_id: source, currency: null } : { metric_id: null, currency: source }
 
-/** A usage event in answers. */
+/** The body of an answer for a usage event. */
 export function eventToBody(
   event: Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>,
 ): SchemaOf<'UsageEvent'> {
@@ -23,7 +23,7 @@ export function eventToBody(
     accepted_at: unixSeconds(event.acceptedAt),
     created_at: unixSeconds(event.acceptedAt),
     ...(event.correctedAt === null ? {} : { corrected_at: unixSeconds(event.correctedAt) }),
-    // Voiding is the last correction of an event: nothing can be changed after it.
+    // Voiding is always the last correction of an event, because a voided event cannot be corrected.
     ...(event.correctedAt !== null && event.voided ? { voided_at: unixSeconds(event.correctedAt) } : {}),
   }
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Aborts when the caller goes away before the answer is complete, or once the request is answered. */
+/** A signal that aborts when the client closes the connection before it has the answer, or when the answer is sent. */
 export function goneSignal(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
   if (res.closed) gone.abort() // the event is not emitted again

@@ -1,4 +1,4 @@
-/** An error answer: its status, its text and its headers. */
+/** An error that becomes an answer with this status, text and headers. */
 export class HttpError extends Error {
   readonly status: number
   readonly headers: Record<string, string>

@@ -28,17 +28,17 @@ export interface HttpServerOptions extends ServerOptions {
 interface ServerOptions {
   /** The server's name in messages. */
   name: string
-  /** How long open requests may take to finish when the server closes. */
+  /** The longest time that open requests may take to finish when the server closes. */
   closeTimeoutMs: number
   /** The most bytes of a request before its body. */
   headerBytesMax?: number
   connectionsMax?: number
-  /** How long a request may take to arrive. */
+  /** The longest time that a request may take to arrive. */
   requestTimeoutMs?: number
 }
 
 export interface HttpServer extends Closeable {
-  /** The port on which the server listens. The system chose it when 0 was requested. */
+  /** The port on which the server listens. If port 0 was requested, the system chose it. */
   port: number
 }
 
@@ -46,7 +46,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_TIMEOUTS_MS = 2_000
 /**
- * Longer than the 60 s of common load balancers, so that Tally never closes a connection that they are about to use.
+ * Longer than the 60 s of common load balancers, so that Tally does not close a connection that a load balancer is
+ * about to use.
  */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 16 * 1_024
@@ -55,8 +56,8 @@ const REQUESTS_PER_SOCKET_MAX = 0 // no limit
 const CLOSE_IDLE_EVERY_MS = 50
 
 /**
- * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. A client
- * that asks whether to send the body gets `100 Continue` only when the body is read (collect-bytes.ts).
+ * Listens on a port. The time limits are shorter than Node's defaults, which let a slow client use a connection for
+ * five minutes. A client that waits for `100 Continue` gets it only right before its body is read (collect-bytes.ts).
  *
  * @throws StartupError when the port is taken, or the host is not an address of this machine
  */
@@ -94,7 +95,7 @@ function shareConnections(server: Server, max: number): void {
   })
 }
 
-/** An answer to bytes that never became a request. */
+/** The text of an HTTP answer, for bytes that never became a request. */
 const plainAnswer = (status: number, text: string, headers: readonly string[] = []): string =>
   [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -107,10 +108,11 @@ const plainAnswer = (status: number, text: string, headers: readonly string[] = 
   ].join('\r\n')
 
 /**
- * Listens on a Unix socket, which is made now and removed when the server closes.
+ * Listens on a Unix socket, which is created now and removed when the server closes.
  *
- * @param options the socket's path must be free, and not longer than the address of a socket may be
- * @throws StartupError when it cannot be made
+ * @param options no file may exist at the socket's path, and the path must not be longer than the address of a socket
+ *   may be
+ * @throws StartupError when the socket cannot be created
  */
 export async function listenOnSocket(
   handler: RequestListener,
@@ -161,7 +163,7 @@ function makeServer(
 async function closeServer(server: Server, closeTimeoutMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  // A kept-alive connection whose last answer is sent after the call above becomes idle only later.
+  // The call above closes idle connections. A connection that is still sending an answer becomes idle only later.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
   }, CLOSE_IDLE_EVERY_MS)
@@ -173,7 +175,7 @@ async function closeServer(server: Server, closeTimeoutMs: number): Promise<void
   clearTimeout(timer)
 }
 
-/** Answers bytes that never become a request, like Node but with a text. */
+/** Answers bytes that never become a request. Node does so, too, but without a text. */
 function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>()
   server.on('request', (req, res) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 
-/** Records which keys were used. */
+/** Records in the database when keys were last used. */
 export interface KeyUses extends Closeable {
   note(keyId: string): void
 }
@@ -14,8 +14,8 @@ const KEYS_MAX = 10_000
 const LAST_ROUND_MS = 1_000
 
 /**
- * Writes at intervals which keys were used since the last time, all in one write. So a request only adds an entry to a
- * map, and does not wait. After a failure, the next round tries again.
+ * Writes at intervals which keys were used since the last round, all in one write. So a request only adds an entry to a
+ * map, and does not wait. After a failed round, the next round writes its keys, too.
  *
  * @param write gets the milliseconds since each key was last used, by its id
  */

@@ -5,8 +5,8 @@ import { HttpError } from './http-error.ts'
 /**
  * Takes points from a caller's limit.
  *
- * @returns whether enough points were left, and the headers with the limit's state; they have Retry-After when too few
- *   were left
+ * @returns whether enough points were left, and the headers with the limit's state. If too few points were left, the
+ *   headers include Retry-After
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export async function takeOf(
@@ -27,7 +27,7 @@ export async function takeOf(
 /**
  * Takes points from a caller's limit, and sets the headers with the limit's state.
  *
- * @throws HttpError 429 with Retry-After when fewer points are left
+ * @throws HttpError 429 with Retry-After when too few points are left
  */
 export async function limitRate(
   res: ServerResponse,

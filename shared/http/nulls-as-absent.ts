@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
 import { flatten, isNullable, requestSchema } from './request-schema.ts'
 
-/** Which fields of an object count as absent when they are null, and the same for its inner objects and lists. */
+/** The fields of an object that count as absent when they are null. Inner objects and lists have their own Absences. */
 interface Absences {
   fields: Set<string>
   inner: Map<string, Absences>
@@ -10,11 +10,12 @@ interface Absences {
 }
 
 /**
- * Removes null fields from the body of a POST where openapi.yaml makes them optional and allows null: clients send back
- * what answers contain, and many write null for what they do not have. It runs before the validator, so that defaults
- * are filled in. A field for which null has a meaning is marked with `x-null-is-a-value`.
+ * Removes null fields from the body of a POST, if openapi.yaml makes them optional and allows null. Many clients send
+ * null for a value that they do not have, or send back the nulls of an answer. This handler runs before the validator,
+ * so that the validator fills in defaults. If null has a meaning for a field, openapi.yaml marks the field with
+ * `x-null-is-a-value`.
  *
- * @returns undefined when there is no such field
+ * @returns undefined when the operation has no such field
  */
 export function nullsAsAbsent(document: OpenApiDocument, operation: Operation): RequestHandler | undefined {
   const body = operation.method === 'post' ? requestSchema(document, operation, 'body') : undefined

@@ -11,7 +11,7 @@ import type { Sharing } from '../redis/open-sharing.ts'
 import { cachedFindCaller, type FindCaller } from './authentication.ts'
 import { type KeyUses, keyUses } from './key-uses.ts'
 
-/** Callers, their worlds and their limits: what every HTTP service needs for a request. */
+/** The callers, their worlds and their limits. Every HTTP service needs these for a request. */
 export interface Access {
   findCaller: FindCaller
   worlds: TestWorlds
@@ -19,7 +19,7 @@ export interface Access {
 }
 
 /**
- * Keys that are not cached are looked up together: any number of wrong keys takes only one or two of the connections
+ * Keys that are not cached are looked up together. So a flood of wrong keys takes only one or two of the connections
  * that reports need.
  */
 const LOOK_UPS: Batching = { atMost: 500, atOnce: 2, slowAfterMs: 1_000 }
@@ -43,7 +43,7 @@ export interface AccessParts {
   sharing: Sharing
 }
 
-/** @param opened gets the recorder of key uses, after the pool */
+/** @param opened the recorder of key uses is added here. The pool must be in the list already */
 export function openAccess(
   { pool, worlds, sharing: { redis, purges } }: AccessParts,
   rateLimits: RateLimitConfig,

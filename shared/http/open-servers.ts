@@ -3,15 +3,15 @@ import { type Closeable, closeAll } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { type HttpServer, type HttpServerOptions, listen } from './http-server.ts'
 
-/** How long open requests may take to finish; stopping may take ten seconds in all. */
+/** The longest time that open requests may take to finish. Stopping the process may take ten seconds in all. */
 const CLOSE_REQUESTS_MS = 4_000
 
-/** The HTTP servers of a process: opened one after the other, and closed together, before everything they use. */
+/** The HTTP servers of a process. They are opened one by one, and closed together before the parts that they use. */
 export interface Servers {
   open(handler: RequestListener, options: Omit<HttpServerOptions, 'closeTimeoutMs'>): Promise<HttpServer>
 }
 
-/** @param opened gets the servers, after everything they use */
+/** @param opened the servers are added here. The parts that they use must be in the list already */
 export function openServers(opened: Closeable[], log: Logger): Servers {
   const all: HttpServer[] = []
   opened.push({

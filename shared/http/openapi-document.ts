@@ -4,7 +4,7 @@ import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { type Permission, PERMISSIONS } from '../domain/api-key.ts'
 
-/** The parts of an OpenAPI document that Tally's code reads; the rest is for the validator. */
+/** The parts of an OpenAPI document that Tally's own code reads. Only the validator reads the rest. */
 export interface OpenApiDocument {
   info: { version: string }
   paths: Record<string, Record<string, OperationObject>>
@@ -26,13 +26,13 @@ export interface Parameter {
   schema: Schema
 }
 
-/** The parts of a schema that messages are made of. */
+/** The parts of a schema that Tally's own code reads, for example for messages. */
 export interface Schema {
   $ref?: string
   allOf?: Schema[]
   anyOf?: Schema[]
   oneOf?: Schema[]
-  /** The field whose value says which kind of `oneOf` is meant. */
+  /** The field whose value decides which schema of `oneOf` applies. */
   discriminator?: { propertyName: string }
   type?: string | string[]
   /** The schema's name in messages, after `is not`. */
@@ -44,7 +44,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
-  /** Null means something different from an absent field. */
+  /** True if null does not mean the same as an absent field. */
   'x-null-is-a-value'?: true
 }
 
@@ -56,13 +56,13 @@ export interface Operation {
   path: string
   /** A key needs one of these permissions; undefined for operations that need no key. */
   permissions: readonly Permission[] | undefined
-  /** The status of its successful answer: the 2xx. */
+  /** The 2xx status of its successful answer. */
   status: number
 }
 
 let parsed: OpenApiDocument | undefined
 
-/** Reads openapi.yaml once; each call returns a copy, because the validator changes the document that it is given. */
+/** Reads openapi.yaml once. Each call returns a copy, because the validator changes the document that it gets. */
 export const readOpenApiDocument = (): OpenApiDocument => structuredClone(parsedOnce())
 
 function parsedOnce(): OpenApiDocument {

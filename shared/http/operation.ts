@@ -18,31 +18,33 @@ export type OperationId = keyof operations
 /** A schema of openapi.yaml, by its name. */
 export type SchemaOf<Name extends keyof components['schemas']> = components['schemas'][Name]
 
-/** What the request of any operation provides. */
+/** The values that the request of any operation provides. */
 export interface AnyRequest {
   caller: Caller
   /** The caller's time when the operation begins, in Unix seconds. */
   now: number
   /** The caller's current time, to the millisecond. */
   clock: () => Date
-  /** How far the caller's time is ahead of real time. */
+  /** The milliseconds by which the caller's time is ahead of real time. */
   aheadMs: number
   idempotencyKey: string | undefined
   /** The body's bytes, inflated; empty without a body. */
   rawBody: Buffer
   /**
-   * Takes points from a limit of the caller's key; the answer's headers have the limit's state.
+   * Takes points from a limit of the caller's key. The headers of the answer then have the limit's state.
    *
-   * @throws HttpError 429 with Retry-After when fewer points are left
+   * @throws HttpError 429 with Retry-After when too few points are left
    */
   limit: (limit: RateLimit, points: number) => Promise<void>
-  /** Aborted when the caller goes away, or is answered. */
+  /**
+   * A signal that aborts when the client closes the connection before it has the answer, or when the answer is sent.
+   */
   signal: () => AbortSignal
-  /** Whether the client still waits: it has not gone, and has no answer yet. */
+  /** Whether the client still waits: the connection is open, and the answer has not begun. */
   isAwaited: () => boolean
 }
 
-/** What a request of an operation provides: checked against openapi.yaml, with defaults filled in. */
+/** The values that a request of an operation provides, checked against openapi.yaml and with defaults filled in. */
 export interface RequestOf<Id extends OperationId> extends AnyRequest {
   body: BodyOf<Id>
   params: NonNullable<requests[Id]['parameters']['path']>
@@ -54,7 +56,7 @@ export type AnswerOf<Id extends OperationId> = {
   [Status in Done & keyof operations[Id]['responses']]: Json<operations[Id]['responses'][Status]>
 }[Done & keyof operations[Id]['responses']]
 
-/** Undefined where the body is optional and was not sent. */
+/** The type of the body. It includes undefined if the body is optional. */
 type BodyOf<Id extends OperationId> =
   | Json<NonNullable<requests[Id]['requestBody']>>
   | (undefined extends requests[Id]['requestBody'] ? undefined : never)
@@ -70,7 +72,8 @@ export interface Operation extends Handler {
 /**
  * Makes the handler of an operation of openapi.yaml, with its types.
  *
- * @param answer returns the body of the answer; an error that it throws becomes another answer, see error-responder.ts
+ * @param answer returns the body of the answer. If it throws an error, error-responder.ts turns the error into the
+ *   answer
  */
 export const operation = <Id extends OperationId>(
   id: Id,
@@ -83,7 +86,7 @@ function handlerOf<Id extends OperationId>(
   status: number,
 ): RequestHandler {
   return async (req, res) => {
-    // The only place where values that the validator has checked get their types.
+    // Only here do values that the validator has checked get their types.
     const { body, params, query } = req as unknown as Pick<RequestOf<Id>, 'body' | 'params' | 'query'>
     const request: RequestOf<Id> = {
       body,

@@ -31,13 +31,15 @@ type LongWork = keyof typeof LONG_AT_ONCE_OF_ONE
 /** The handler of an operation. */
 export interface Handler {
   handle: RequestHandler
-  /** Explains a body that openapi.yaml does not allow; undefined reports only the first fault. */
+  /**
+   * Explains a body that openapi.yaml does not allow. If it returns undefined, the answer names only the first fault.
+   */
   explainInvalid?: (body: unknown) => string | undefined
   /** How the operation uses the world of a test company (WorldAccess). Default: `look` for a GET, otherwise `enter`. */
   worldAccess?: WorldAccess
   /**
    * Set for an operation that reads much. Few such operations run at once, and companies take turns. A company may run
-   * more at once if they share batches of reads, because one batch serves several of them.
+   * more of the operations that share batches of reads (`batched`), because one batch serves several of them.
    */
   isLong?: LongWork
 }
@@ -45,25 +47,25 @@ export interface Handler {
 /** Handlers of operations, by their ids in openapi.yaml. */
 export type Handlers = Readonly<Record<string, Handler>>
 
-/** Files that are served unchanged, by path; parts of pages, not of the contract. */
+/** Files that are served unchanged, by path. They are parts of web pages, and not in openapi.yaml. */
 export type StaticFiles = ReadonlyMap<string, { type: string; content: Buffer }>
 
 export interface OperationsAppOptions {
   findCaller: FindCaller
   worlds: TestWorlds
   log: Logger
-  /** The most bytes a body may have once inflated. */
+  /** The most bytes that a body may have after it is inflated. */
   bodyBytesMax: number
   limits: RateLimits
   /** The clock of answers, in milliseconds since 1970. Default: this machine's. */
   nowMs?: () => number
   /**
-   * Called first for operations that write.
+   * Called before anything else for operations that write.
    *
-   * @throws DomainError suspended while nothing may be written
+   * @throws DomainError suspended while no operation may write
    */
   admitWrite?: () => void
-  /** Whether requests count against their limit; false for handlers that count something else. */
+  /** Whether requests count against the limit of requests. False if the handlers use another limit. */
   limitsRequests?: boolean
   requestTimeoutMs: number
   /** Whether handlers themselves check bodies for text that cannot be stored. */
@@ -71,13 +73,14 @@ export interface OperationsAppOptions {
   files?: StaticFiles
   /** Counts requests by route. */
   requests?: RequestMetrics
-  /** Checks Tally's own answers against openapi.yaml too: for tests. */
+  /** Whether Tally's own answers are checked against openapi.yaml, too. Only tests set it. */
   validateResponses?: boolean
 }
 
 /**
- * Makes an HTTP service from handlers. Each operation of openapi.yaml that has a handler is served at its path, after
- * the same steps: the caller (before the body is read), the body, the check against openapi.yaml, the handler.
+ * Makes an HTTP service from handlers. Each operation of openapi.yaml that has a handler is served at its path. The
+ * steps are the same for all operations: find the caller, read the body, check the request against openapi.yaml, call
+ * the handler.
  *
  * @throws Error when a handler's operation is not in openapi.yaml
  */
@@ -86,7 +89,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  // Paths match exactly as in openapi.yaml. Otherwise a proxy that hides a path would have to know all its spellings.
+  // Paths match exactly as in openapi.yaml. Otherwise a proxy that blocks a path would have to block all its spellings.
   app.enable('case sensitive routing')
   app.enable('strict routing')
   app.locals[CLOCK] = options.nowMs
@@ -143,10 +146,10 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   return admit(app, ours, { ...options, requests })
 }
 
-/** The route under which requests outside the contract are counted: their paths are arbitrary. */
+/** The route under which requests outside the contract are counted, because their paths may be any text. */
 const OTHER_ROUTES = 'other'
 
-/** Counts requests that were not counted when they were admitted. */
+/** Counts requests that `admit` has not counted. */
 function observerOf(requests: RequestMetrics): (route: string) => RequestHandler {
   return (route) => {
     const observe = requests(route)
@@ -159,12 +162,15 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
 
 /** The most long operations of one kind that run at once in a process. */
 const LONG_AT_ONCE = 8
-/** The most of these for one company. On few cores, more reads at once are not quicker, and delay everyone else. */
+/**
+ * The most long operations of one company, by kind. On few cores, more reads at once are not faster, and they delay
+ * other companies.
+ */
 const LONG_AT_ONCE_OF_ONE = { batched: 4, alone: 2 }
 const LONG_WAITING_MAX = 10_000
 const LONG_WAITING_MAX_OF_ONE = 1_000
 
-/** Makes companies take turns at long work, which shares batches of reads and the event loop with all short work. */
+/** Makes companies take turns at long work. Long work uses the same batches of reads and event loop as short work. */
 function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
   const semaphore = requestSemaphore('is read', {
     atOnce: LONG_AT_ONCE,
@@ -176,7 +182,7 @@ function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
     const { companyId } = callerOf(res)
     const release = await semaphore.acquire({ tenant: companyId, signal: goneSignal(res) })
     try {
-      requireAnswersRead(companyId) // earlier requests may have had large answers since this one was admitted
+      requireAnswersRead(companyId) // while this request waited, others of the company may have got large answers
       await handle(req, res, next)
     } finally {
       release()
@@ -189,7 +195,7 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next()
 }
 
-/** A HEAD is answered like a GET of the same path; Node omits the body. */
+/** Treats a HEAD like a GET of the same path. Node omits the body of the answer. */
 const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
@@ -202,7 +208,7 @@ function limitRequestsTo(limit: RateLimit): RequestHandler {
   }
 }
 
-/** Rewrites the validator's messages in Tally's words. */
+/** Replaces the validator's messages by Tally's own messages. */
 function explainFaults(
   describe: ReturnType<typeof faultDescriber>,
   explainBody: Handler['explainInvalid'],
@@ -239,8 +245,8 @@ const isInvalid = (err: unknown): err is InvalidRequest =>
   Array.isArray(err.errors)
 
 /**
- * Answers methods without a handler. A method that the contract has at this path belongs to another service, so it is
- * not found here.
+ * Answers methods without a handler. If the contract has the method at this path, it belongs to another service, and
+ * the answer is 404. Otherwise the answer is 405.
  */
 function notAllowed(operations: readonly Operation[]): RequestHandler {
   const methods = operations.map(({ method }) => method.toUpperCase())

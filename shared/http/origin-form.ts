@@ -1,16 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 
-/** An HTTP URL as a target: its authority, without a user, and the rest. */
+/** A target that is an HTTP URL. It captures the authority, which must contain no user, and the rest. */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?@]+)([/?].*)?$/i
 
 /**
- * Rewrites a request whose target is a whole URL, as clients of a proxy send it, to the usual form. `req.url` becomes
- * the path, and the header Host becomes the URL's host, whatever it was (RFC 9112, 3.2.2). `*` stays.
+ * Rewrites a request whose target is a whole URL to the usual form. Clients of a proxy send such targets. `req.url`
+ * becomes the path, and the header Host becomes the URL's host, even if the request has another Host (RFC 9112, 3.2.2).
+ * The target `*` is not changed.
  *
- * A target with a fragment has neither form. Express would drop the fragment. It also reads the path before a fragment
- * differently: `\` as `/`.
+ * A target with a fragment is not valid. Express would drop the fragment, and would read `\` as `/` in the path before
+ * the fragment.
  *
- * @returns whether the target has one of these forms
+ * @returns whether the target is valid
  */
 export function putInOriginForm(req: IncomingMessage): boolean {
   const { url = '' } = req

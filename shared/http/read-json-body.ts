@@ -7,25 +7,26 @@ import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 import { isAwaited } from './request-deadline.ts'
 
-/** The field that a request has once its body is read. */
+/** The field that a request has after its body was read. */
 export interface RawBody {
-  /** The bytes to parse, already inflated. */
+  /** The bytes of the body, already inflated, which are to be parsed. */
   rawBody?: Buffer
 }
 
-/** A body of JSON, and the bytes it was parsed from. */
+/** The value of a JSON body, and the bytes that it was parsed from. */
 export interface JsonBody {
   rawBody: Buffer
   body: unknown
 }
 
 /**
- * Reads the bytes of a body of JSON into `req.rawBody`, unless they are there already.
+ * Reads the bytes of a JSON body into `req.rawBody`, unless an earlier step has read them.
  *
- * Why not express.json: it reads a body to its end before it refuses it as too long, and turns broken UTF-8 into
- * question marks. It also does not keep the text, which is needed to find numbers that lose digits in parsing.
+ * Why not express.json: it refuses a body that is too long only after it has read the whole body. It replaces broken
+ * UTF-8 by question marks. It also does not keep the text, and the text is needed to find numbers that lose digits when
+ * they are parsed.
  *
- * @param bytesMax the most bytes a body may have once inflated
+ * @param bytesMax the most bytes that a body may have after it is inflated
  */
 export function readBody(bytesMax: number): RequestHandler {
   return (req, _res, next) => {
@@ -42,7 +43,7 @@ export function readBody(bytesMax: number): RequestHandler {
   }
 }
 
-/** Parses the bytes that were read, and sets `req.body`, unless it is set already. */
+/** Parses the bytes of the body and sets `req.body`, unless an earlier step has set it. */
 export const parseBody: RequestHandler = (req, res, next) => {
   const { rawBody } = req as RawBody
   if (rawBody === undefined || req.body !== undefined) {
@@ -58,24 +59,24 @@ export const parseBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so that no body takes more memory than
- * the limit.
+ * Reads the bytes of a JSON body. Inflated bytes are counted as they arrive, so that no body takes more memory than the
+ * limit.
  *
- * @param tenant whose body it is, so that one tenant cannot take all memory for bodies
+ * @param tenant the tenant of the request. One tenant cannot take all memory for bodies
  * @throws HttpError when the body has another type, is too large, or is cut short
  */
 export async function readBytes(req: IncomingMessage, bytesMax: number, tenant = ''): Promise<Buffer> {
   requireJson(req.headers['content-type'])
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
   if (encoding === 'identity') return collect(req, bytesMax, tenant, collectBytes)
-  if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
+  if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is supported')
   return collect(req, bytesMax, tenant, collectGunzipped)
 }
 
 /**
- * Parses a body of JSON when its turn in the event loop comes (awaitFirstSlice).
+ * Parses a JSON body when its turn in the event loop comes (awaitFirstSlice).
  *
- * @throws HttpError when the body is not JSON, or nobody waits for the answer any more
+ * @throws HttpError when the body is not JSON, or the client does not wait for the answer any more
  */
 export async function parseJson(
   rawBody: Buffer,

@@ -1,14 +1,14 @@
 import type { RequestHandler } from 'express'
 import { HttpError } from './http-error.ts'
 
-/** Deeper than any body of the contract; the free-form properties of usage events have limits of their own. */
+/** No body of the contract is as deep as this. The free-form properties of usage events have a limit of their own. */
 const DEPTH_MAX = 32
 
 /**
  * Refuses text that PostgreSQL cannot store or that UTF-8 cannot represent: a NUL character, or half of a surrogate
  * pair.
  *
- * @param withBody whether to check the body too; the gateway checks the body itself, while it reads every value
+ * @param withBody whether to check the body, too. It is false in the gateway, whose handlers check the body themselves
  */
 export function refuseControlText(withBody: boolean): RequestHandler {
   return (req, _res, next) => {

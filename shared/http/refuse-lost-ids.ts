@@ -5,9 +5,9 @@ import type { OpenApiDocument, Operation } from './openapi-document.ts'
 import { requestSchema } from './request-schema.ts'
 
 /**
- * Refuses new external ids that no URL can contain. A resource that already has such an id keeps it.
+ * Refuses new external ids that no URL can contain. A resource that already has such an id keeps its id.
  *
- * @returns undefined where a body has no external id
+ * @returns undefined when the body of the operation has no external id
  */
 export function refuseLostIds(document: OpenApiDocument, operation: Operation): RequestHandler | undefined {
   const { properties = {} } = requestSchema(document, operation, 'body') ?? {}

@@ -3,10 +3,10 @@ import type { RequestHandler } from 'express'
 import { answerText } from './answer-text.ts'
 
 /**
- * Answers a request that takes too long. Its work goes on until the databases' own limits end it, and the result is
- * discarded. For a read nothing is lost; for a write the outcome is not known.
+ * Answers a request that takes too long. Its work goes on until the time limits of the databases end it, and the result
+ * is discarded. For a read, nothing is lost. For a write, the outcome is not known.
  *
- * @param ms counted from when the caller is known and the body is read
+ * @param ms the time limit, counted from the call of this handler: after the caller was found and the body was read
  */
 export function requestDeadline(ms: number): RequestHandler {
   return (req, res, next) => {
@@ -15,12 +15,12 @@ export function requestDeadline(ms: number): RequestHandler {
   }
 }
 
-/** How long a client may take to read an answer, counted from the request's deadline. */
+/** The longest time that a client may take to read an answer, counted from the request's deadline. */
 const SEND_MS = 60_000
 
 /**
- * Sets the deadline of a request, counted from now. An answer that is not read in time is given up, because its
- * memory is needed for other requests.
+ * Sets the deadline of a request, counted from now. If the client does not read its answer in time, the connection is
+ * closed, because the memory of the answer is needed for other requests.
  */
 export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number, sendMs = SEND_MS): void {
   let timer = setTimeout(() => {
@@ -39,8 +39,8 @@ export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: num
 }
 
 /**
- * Answers a request whose outcome is not known, unless its answer has begun. The later answer of the handler is
- * ignored.
+ * Tells the client that the outcome of its request is not known, unless an answer has begun. The later answer of the
+ * handler is ignored.
  */
 export function answerUnknown(res: ServerResponse, reason: string): void {
   if (res.headersSent) return
@@ -51,9 +51,9 @@ export function answerUnknown(res: ServerResponse, reason: string): void {
 
 const answeredLate = new WeakSet<ServerResponse>()
 
-/** Whether the deadline answered already, so that the handler's answer comes too late. */
+/** Whether startDeadline or answerUnknown has answered already, so that the handler's answer comes too late. */
 export const isAnsweredLate = (res: ServerResponse): boolean => answeredLate.has(res)
 
-/** Whether a client still waits for the answer to a request: it has not gone, and has no answer yet. */
+/** Whether a client still waits for the answer to a request: the connection is open, and no answer has begun. */
 export const isAwaited = (req: IncomingMessage, res: ServerResponse): boolean =>
   !req.socket.destroyed && !res.headersSent

@@ -1,13 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import { type Add, DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 
-/** Counts and times a request from now, or from an earlier time of `performance`, until its answer is sent. */
+/**
+ * Counts a request, and measures its time from now, or from an earlier time of `performance`, to the end of its answer.
+ */
 type ObserveRequest = (res: ServerResponse, startedAt?: number) => void
 
-/** Metrics of requests, bound to a route when the app is wired. */
+/** Makes the metrics of a route's requests. It is called once for each route, when the process starts. */
 export type RequestMetrics = (route: string) => ObserveRequest
 
-/** The status for a client that went away before it had an answer, as proxies log it. */
+/** The status for a request whose client closed the connection before the answer began. Proxies log the same status. */
 const GONE = 499
 
 /** Metrics of the HTTP requests of a process. */

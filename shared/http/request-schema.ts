@@ -1,12 +1,12 @@
 import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-document.ts'
 
-/** The validator's names of the parts of a request, with the names in openapi.yaml. */
+/** The validator's names for the parts of a request, and the names of these parts in openapi.yaml. */
 const PARAMETERS_IN: Readonly<Record<string, string>> = { query: 'query', params: 'path', headers: 'header' }
 
 /**
  * The schema of a part of a request, from openapi.yaml.
  *
- * @param where `body`, `query`, `params` or `headers`; parameters are the members of an object
+ * @param where `body`, `query`, `params` or `headers`. For parameters, the result is an object with a member for each
  */
 export function requestSchema(
   document: OpenApiDocument,
@@ -40,8 +40,8 @@ export function memberSchema(document: OpenApiDocument, outer: Schema, name: str
 }
 
 /**
- * For a schema with several kinds of object: the kind that a value names. If the schema has no kinds, or not that kind,
- * it is returned unchanged.
+ * For a schema with several kinds of object (`oneOf`), returns the kind that a value names. If the schema has no kinds,
+ * or not this kind, the schema is returned unchanged.
  */
 export function schemaOfKind(document: OpenApiDocument, schema: Schema, value: unknown): Schema {
   const { oneOf = [], discriminator } = schema
@@ -63,7 +63,7 @@ export function isNullable(document: OpenApiDocument, schema: Schema): boolean {
   return [type].flat().includes('null') || anyOf.some((one) => isNullable(document, one))
 }
 
-/** Resolves references, `allOf` and nullable alternatives; keywords beside them take precedence. */
+/** Resolves references, `allOf` and nullable `anyOf`. Keywords next to them take precedence. */
 export function flatten(document: OpenApiDocument, schema: Schema): Schema {
   const { allOf = [], anyOf = [], ...own } = resolve<Schema>(document, schema)
   const orNull = anyOf.filter(({ type }) => type !== 'null')

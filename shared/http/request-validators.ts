@@ -10,15 +10,15 @@ const REFERENCE = /"#\/components\/(\w+)\/([\w.-]+)"/g
 type ApiSpec = ConstructorParameters<typeof OpenApiSpecLoader>[0]['apiDoc']
 
 /**
- * Validators of requests, one for each path, each with a document of that path only. express-openapi-validator finds
- * the route of each request by compiling the patterns of all routes, one after the other. That is slow with all paths
- * in one document.
+ * Makes the validators of requests: one for each path, with a document of that path only. For each request,
+ * express-openapi-validator compiles the patterns of all routes, one after the other, to find the route. That is slow
+ * if all paths are in one document.
  *
- * Why not its `middleware`: for each document it compiles the schema of all OpenAPI documents, even when that check is
- * turned off, which makes every start slow. Here the document is loaded once, and each path gets only the parts that it
- * refers to.
+ * Why not the function `middleware` of express-openapi-validator: for each document, it compiles the schema of OpenAPI
+ * documents, even if the check of the document is turned off. That makes every start slow. Here the document is loaded
+ * once, and each path gets only the parts that it refers to.
  *
- * @param validateResponses also checks Tally's own answers: for tests
+ * @param validateResponses whether Tally's own answers are checked, too; only in tests
  * @returns the handlers that check requests of a path of the document
  */
 export function requestValidators(
@@ -28,7 +28,7 @@ export function requestValidators(
   const looked = withKindsAsConditions(document, validateResponses ? document : withoutResponses(document))
   const whole = new OpenApiSpecLoader({
     apiDoc: looked as unknown as ApiSpec,
-    validateApiSpec: false, // the tests check it
+    validateApiSpec: false, // the tests check the document
     $refParser: { mode: 'bundle' },
   }).load()
   return (path) => {
@@ -41,7 +41,7 @@ export function requestValidators(
       apiSpec: document as unknown as ApiSpec,
       validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, removeAdditional: false },
       validateResponses,
-      validateSecurity: false, // done before the body is read
+      validateSecurity: false, // `authenticate` has checked the key before the body was read
       fileUploader: false,
       formats: {
         amount: { type: 'string', validate: (text: string) => findAmountFault(text) === undefined },
@@ -51,8 +51,8 @@ export function requestValidators(
 }
 
 /**
- * Removes the responses: nothing reads them, and everything that they refer to would be compiled for every path at the
- * start.
+ * Removes the responses. The validator does not need them, but would compile all schemas that they refer to, for every
+ * path, at the start.
  */
 function withoutResponses(document: OpenApiDocument): object {
   const responses = { default: { description: 'Any answer.' } }
@@ -66,14 +66,14 @@ function withoutResponses(document: OpenApiDocument): object {
 }
 
 /**
- * Replaces each `oneOf` that has a discriminator by conditions. Then the first fault is a fault of the kind that was
- * meant, and only the defaults of that kind are filled in. For `oneOf`, the faults of all kinds would be reported,
- * without their kinds.
+ * Replaces each `oneOf` that has a discriminator by conditions. Then the first fault is one of the kind that the
+ * discriminator names, and only the defaults of that kind are filled in. For `oneOf`, the validator would report the
+ * faults of all kinds, and would not say of which kind each is.
  *
- * Why not the discriminators of express-openapi-validator and Ajv: the former answers 500 when there is no body. Ajv
- * refuses a discriminator with a mapping from values to kinds, as OpenAPI wants it.
+ * Why not the discriminators of express-openapi-validator and Ajv: express-openapi-validator answers 500 when there is
+ * no body. Ajv refuses a discriminator with a mapping from values to kinds, which OpenAPI allows.
  *
- * @param document the document by which references are resolved
+ * @param document the document that references point into
  * @param part a part of the document; a copy is returned
  */
 function withKindsAsConditions(document: OpenApiDocument, part: unknown): object {
@@ -101,7 +101,7 @@ interface WholeDocument {
   components: Record<string, Record<string, unknown>>
 }
 
-/** A document of one path and the components it needs; a copy, because the validator changes it. */
+/** A copy of the document with one path and the components that the path needs. The validator changes this copy. */
 function withPathAlone(document: WholeDocument, path: string): WholeDocument {
   const { securitySchemes = {} } = document.components
   const components: WholeDocument['components'] = { securitySchemes }

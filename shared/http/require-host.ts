@@ -4,14 +4,15 @@ import { HttpError } from './http-error.ts'
 
 /** A host with an optional port; an IPv6 address is in brackets. */
 const HOST = /^(?:\[([^\]]*)\]|([^:]*?)\.?)(?::\d+)?$/
-/** A name that nobody can register: containers and machines in one network use such names. */
+/** A name without a dot. Nobody can register such a name; containers and machines in one network have such names. */
 const LOCAL_NAME = /^[a-z\d_-]+$/i
 
 /**
- * Refuses requests to a host name that is not Tally's. Otherwise a web page opened in a browser on this machine could
- * read what a port shows without a key: the page's own name would be made to lead here (DNS rebinding). To the browser
- * both are one site, but `Host` has the page's name. Addresses, `localhost` and names without a dot cannot belong to
- * such a page. Requests without `Host` are allowed: HTTP/1.0 may leave it out, but no browser does.
+ * Refuses requests to a host name that is not Tally's. It prevents DNS rebinding: the owner of a web page changes the
+ * address of the page's host name to the address of this port. A browser that has the page open then lets the page read
+ * the answers of this port, because both have the same host name. Such requests have the page's name in `Host`.
+ * Addresses, `localhost` and names without a dot cannot be the host name of such a page. Requests without `Host` are
+ * allowed, because HTTP/1.0 may leave it out, and no browser does.
  *
  * @param name one more allowed name
  */
@@ -21,7 +22,7 @@ export function requireHost(name: string): RequestHandler {
     if (host !== undefined && !isOurs(host, name))
       throw new HttpError(
         421,
-        `Host: ${JSON.stringify(host)} is not a name of this port: ask by address, as localhost, by a name without a dot, or as ADMIN_HOST says`,
+        `Host: ${JSON.stringify(host)} is not a name of this port: use an address, localhost, a name without a dot, or the name in ADMIN_HOST`,
       )
     next()
   }

@@ -3,14 +3,14 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { LockedApiKey } from '../postgres/api-keys.ts'
 
 /**
- * Who gives, rotates or revokes a key: the id of a key of the company, or null for an operator, who may give
- * everything.
+ * The id of the key that gives, rotates or revokes another key; null for an operator, who may give any permission. The
+ * giver's key is of the same company.
  */
 export type GiverId = string | null
 
 /**
- * The present terms of a giver, not its terms when the request arrived: a key that was revoked in the meantime gives
- * nothing.
+ * The present terms of a giver. They may differ from its terms when the request arrived: a key that was revoked in the
+ * meantime must not give anything.
  *
  * @param locked the keys that are locked until the transaction ends, including the giver's
  * @throws DomainError unauthenticated when the giver's key may not be used any more

@@ -7,19 +7,21 @@ import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
 import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 
-/** A key to issue. */
+/** A key that is to be issued. */
 export interface WantedKey extends KeyTerms {
   companyId: string
   name: string
-  /** The key itself, as newApiKey made it: only its digest is stored. */
+  /** The key itself, made by newApiKey. Only its digest is stored. */
   secret: string
 }
 
 /**
- * Makes a key valid, and records its giver. Call it within a transaction in a namespace of the company.
+ * Stores a new key, which makes it valid, and records its giver. Call it within a transaction in a namespace of the
+ * company.
  *
- * @throws DomainError forbidden when the giver does not have what it wants to give, unprocessable when the new key
- *   would already have expired, unauthenticated when the giver's key has expired or was revoked since
+ * @throws DomainError forbidden when the giver lacks a permission of the new key or expires before it; unprocessable
+ *   when the new key would already have expired; unauthenticated when the giver's key has expired or was revoked since
+ *   the request arrived
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted

@@ -10,12 +10,12 @@ export interface RevokedKey {
 }
 
 /**
- * Revokes a key permanently, whatever the permissions of this key and of the caller: a key in the wrong hands must be
- * revoked at once. Call it within a transaction in a namespace of the company. The key may be the last key that manages
- * keys: operators can always issue another.
+ * Revokes a key permanently. The permissions of the two keys do not matter, because a stolen key must be revoked at
+ * once. Call it within a transaction in a namespace of the company. The key may be the last key that manages keys,
+ * because operators can always issue another key.
  *
  * @returns undefined when the company has no such key
- * @throws DomainError unauthenticated when the caller's key has expired or was revoked since
+ * @throws DomainError unauthenticated when the giver's key has expired or was revoked since the request arrived
  */
 export async function revokeKey(
   db: PoolClient,
@@ -26,7 +26,7 @@ export async function revokeKey(
   const keys = apiKeyRepository(db)
   const locked = await keys.lock(companyId, idsOf(giver, keyId))
   const before = locked.get(keyId)
-  // A key may revoke itself again: the answer to its first request may have been lost.
+  // A key may revoke itself again, because the answer to its first request may have been lost.
   if (giver !== keyId) termsOfGiver(giver, locked)
   const key = await keys.revoke(companyId, keyId)
   if (before === undefined || key === undefined) return undefined

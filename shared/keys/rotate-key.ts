@@ -6,16 +6,16 @@ import type { PoolClient } from '../postgres/core/pool.ts'
 import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 import { endedAlready, insertKey, termsToChanges } from './issue-key.ts'
 
-/** How long a rotated key may still be valid beside its replacement. */
+/** The longest time that a rotated key may still be valid beside its replacement. */
 export const OVERLAP_S_MAX = 90 * 86_400
 
-/** A rotation to make. */
+/** A rotation that is to be made. */
 export interface WantedRotation extends RotationTerms {
   companyId: string
   keyId: string
-  /** The new key itself, as newApiKey made it. */
+  /** The new key itself, made by newApiKey. */
   secret: string
-  /** When the old key expires, unless it was to expire earlier. */
+  /** When the old key expires, unless it already expires earlier. */
   oldKeyEnd: KeyEnd
 }
 
@@ -23,19 +23,19 @@ export interface WantedRotation extends RotationTerms {
 export interface RotatedKey {
   made: ApiKey
   old: ApiKey
-  /** The old key's name in caches, from which the key must be removed. */
+  /** The old key's digest: its name in caches, from which the caller must remove it. */
   oldDigest: Buffer
 }
 
 /**
  * Replaces a key by a new key with the same name and at most the same permissions (termsAfterRotation), and sets when
- * the old key expires. Call it within a transaction in a namespace of the company. A key is rotated once, under its
- * row's lock: of several rotations at the same time one succeeds.
+ * the old key expires. Call it within a transaction in a namespace of the company. A key can be rotated only once. Its
+ * row is locked, so of several rotations at the same time only one succeeds.
  *
  * @returns undefined when the company has no such key
- * @throws DomainError conflict when the key was rotated before or is not valid any more; forbidden and unprocessable as
- *   in termsAfterRotation, or for a time that is out of range; unauthenticated when the giver's key has expired or was
- *   revoked since
+ * @throws DomainError conflict when the key was rotated before or is not valid any more; forbidden as in
+ *   termsAfterRotation; unprocessable as in termsAfterRotation, or for a time that is out of range; unauthenticated
+ *   when the giver's key has expired or was revoked since the request arrived
  */
 export async function rotateKey(
   db: PoolClient,

@@ -3,15 +3,15 @@ import { loggableError } from '../logging/loggable-error.ts'
 /** Work that makes no progress, in a form for the log. */
 export interface Trouble {
   activity: string
-  /** Milliseconds without a successful attempt although there was something to do. */
+  /** Milliseconds in which attempts were made and none succeeded. */
   failingMs: number
   /** Milliseconds since the last success; undefined before the first. */
   succeededMsAgo: number | undefined
-  /** Why the last attempt failed; undefined when none has failed since the last success. */
+  /** The error of the last failed attempt; undefined when no attempt has failed since the last success. */
   err: unknown
 }
 
-/** Tracks work that must succeed again and again. An attempt that hangs counts as failing. */
+/** Tracks work that is repeated and must succeed. An attempt that hangs counts as failing. */
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined
@@ -42,12 +42,12 @@ export class Activity {
     }
   }
 
-  /** Whether one attempt has lasted this long: a failed attempt is repeated, but an attempt that never ends is not. */
+  /** Whether the current attempt has lasted this long. A failed attempt is repeated; one that never ends is not. */
   isStuck(forMs: number): boolean {
     return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
   }
 
-  /** What is wrong, when no attempt has succeeded for this long. */
+  /** The trouble, if attempts have been made for this long and none has succeeded. */
   findTrouble(forMs: number): Trouble | undefined {
     const now = performance.now()
     if (this.tryingSince === undefined || now - this.tryingSince < forMs) return undefined

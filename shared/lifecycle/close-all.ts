@@ -7,8 +7,9 @@ export interface Closeable {
 }
 
 /**
- * Closes parts newest first, so each part is closed after the parts that use it: servers, then the loader, then
- * engines. A part that fails to close is logged and sets the exit code; the others are still closed.
+ * Closes parts in reverse order of opening, so each part is closed after the parts that use it: servers, then the
+ * loader, then engines. If a part fails to close, the error is logged and the exit code is set. The other parts are
+ * still closed.
  */
 export async function closeAll(opened: readonly Closeable[], log: Logger): Promise<void> {
   for (const part of opened.toReversed()) {

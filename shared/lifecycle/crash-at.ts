@@ -1,9 +1,9 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Called at each named point that work reaches. */
+/** Called at each crash point that the work reaches. */
 export type Reached<Point extends string> = (point: Point) => void
 
-/** The named point at which a process kills itself, and the number of the visit to that point, counted from 1. */
+/** The crash point at which a process kills itself, and the visit to the point, counted from 1, at which it does so. */
 export interface CrashAt {
   point: string
   time: number
@@ -11,7 +11,7 @@ export interface CrashAt {
 
 const TIME_MAX = 1_000_000
 
-/** Reads the setting by which fault tests make a process crash at a named point; undefined in every other run. */
+/** Reads the setting by which fault tests make a process crash at a crash point; undefined in every other run. */
 export function readCrashAt(read: EnvReader, points: readonly string[]): CrashAt | undefined {
   const text = read.optional('CRASH_AT', {
     about: 'for tests: POINT:N, where the process ends itself with SIGKILL the Nth time it gets there',
@@ -26,7 +26,8 @@ export function readCrashAt(read: EnvReader, points: readonly string[]): CrashAt
 }
 
 /**
- * Returns a function that ends the process with SIGKILL at the point that was set; without a setting it does nothing.
+ * Returns a function that ends the process with SIGKILL at the crash point of the setting. Without a setting, the
+ * function does nothing.
  */
 export function crashAt(setting: CrashAt | undefined): Reached<string> {
   if (setting === undefined) return () => undefined

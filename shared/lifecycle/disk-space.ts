@@ -5,33 +5,33 @@ import type { Closeable } from './close-all.ts'
 import { repeat } from './repeat.ts'
 
 /**
- * How much room the disk of the embedded engines has.
+ * The state of the disk of the embedded engines: how much room it has.
  *
  * @internal
  */
 export type Room =
   | 'enough'
-  /** No usage is accepted any more. Accepted usage is loaded, and everything else goes on. */
+  /** Tally accepts no usage any more. It loads the usage that it has accepted, and does everything else as usual. */
   | 'little'
-  /** Nothing is written any more except what keeps the engines running, so that reads go on. */
+  /** Tally writes nothing any more, except what the engines need to keep running. Reads still work. */
   | 'none'
 
 const MB = 1_000_000
 
 /**
- * With fewer free bytes, the room is `little`. At full load the log, its WAL and the merges write tens of megabytes a
- * second. There must be room for the usage that is accepted until the next look, and for accepted usage that is not
- * loaded yet.
+ * With fewer free bytes, the room is `little`. At full load the event log, its WAL and the merges write tens of
+ * megabytes a second. There must be room for the usage that is accepted until the next reading, and for accepted usage
+ * that is not loaded yet.
  */
 export const LITTLE_BYTES = 200 * MB
 /**
- * From this many free bytes on, the room is `enough` again. It is more than LITTLE_BYTES, so that the room does not
- * change with every merge.
+ * From this many free bytes on, the room is `enough` again. The number is greater than LITTLE_BYTES, so that the state
+ * does not change with every merge.
  */
 export const ENOUGH_BYTES = 300 * MB
 /**
- * With fewer free bytes, the room is `none`. These bytes are for PostgreSQL's WAL: without room for it PostgreSQL
- * stops, and then nothing can be read either. The embedded ClickHouse keeps as much free by itself: see
+ * With fewer free bytes, the room is `none`. These bytes are for PostgreSQL's WAL: without room for its WAL, PostgreSQL
+ * stops, and then Tally can read nothing either. The embedded ClickHouse keeps as many bytes free by itself: see
  * engine-config.ts.
  */
 export const NONE_BYTES = 100 * MB
@@ -39,7 +39,7 @@ const LITTLE_AGAIN_BYTES = 150 * MB
 
 const LOOK_EVERY_MS = 1_000
 
-/** The room on a disk, checked at intervals. */
+/** The room on a disk, which is read at intervals. */
 export interface DiskSpace extends Closeable {
   room: () => Room
 }
@@ -51,7 +51,7 @@ export interface WatchDiskDeps {
   readFree?: (folder: string) => Promise<number>
 }
 
-/** The bytes that users other than root may still write on the disk of a folder. */
+/** The bytes that a user other than root may still write on the disk of a folder. */
 async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
@@ -70,7 +70,7 @@ export function roomAfter(before: Room, freeBytes: number): Room {
 }
 
 /**
- * Watches the room on the disk of a folder until the result is closed. When a reading fails, the room stays as it was.
+ * Watches the room on the disk of a folder until the result is closed. When a reading fails, the room does not change.
  *
  * @throws when the first reading fails
  */
@@ -94,14 +94,14 @@ export async function watchDisk(
     gauge.set([], isUnseen ? NaN : freeBytes)
   })
   const watching = repeat('watch of the disk', LOOK_EVERY_MS, look, (err) => {
-    if (!isUnseen) log.warn({ err, folder }, 'cannot read how much room the disk of DATA_DIR has')
+    if (!isUnseen) log.warn({ err, folder }, 'cannot read the free space on the disk of DATA_DIR')
     isUnseen = true
   })
   return { ...watching, room: () => room }
 }
 
 const SAYS: Record<Room, string> = {
-  enough: 'the disk of DATA_DIR has room again: usage is taken as before',
-  little: 'the disk of DATA_DIR is nearly full: no usage is taken until there is room',
+  enough: 'the disk of DATA_DIR has room again: usage is accepted again',
+  little: 'the disk of DATA_DIR is nearly full: no usage is accepted until there is room',
   none: 'the disk of DATA_DIR is full: nothing is written until there is room',
 }

@@ -11,8 +11,8 @@ const EXIT_USAGE = 2
 let hangs = false
 
 /**
- * Declares that a thread of the process does not end: exitWith then kills the process, because an exit waits for
- * threads.
+ * Declares that a thread of the process does not end. exitWith then kills the process, because an exit would wait for
+ * the thread.
  */
 export function expectHangingThread(): void {
   hangs = true
@@ -27,7 +27,7 @@ export function exitWith(main: () => void | Promise<void>): void {
   endOnLostOutput(process)
   Promise.resolve()
     .then(main)
-    .then(nextTurn) // after that turn it is known whether everything was printed
+    .then(nextTurn) // in this turn, failed writes are reported to endOnLostOutput
     .then(
       () => {
         if (hangs) process.kill(process.pid, 'SIGKILL')

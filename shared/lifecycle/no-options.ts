@@ -1,13 +1,13 @@
 import { UsageError } from '../errors/usage-error.ts'
 
 /**
- * Checks the arguments of a command that has settings only, and no options.
+ * Checks the arguments of a command that has settings, but no options.
  *
  * @param args the arguments after the command's name
- * @param command how it is called: `npm start`
+ * @param command the command line: `npm start`
  * @param about what the command does, as a sentence
  * @returns the help text when it was requested
- * @throws UsageError for any other argument: if it were ignored, a setting would seem to have taken effect
+ * @throws UsageError for any other argument. If it were ignored, a user would believe that a setting took effect
  */
 export function takeNoOptions(args: readonly string[], command: string, about: string): string | undefined {
   if (args.some((arg) => arg === '--help' || arg === '-h'))

@@ -5,7 +5,8 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * When a process started, in the system's own form. Together with the process id, it identifies a process for ever.
+ * The time at which a process started, in the system's own form. Together with the process id, it identifies a process
+ * for ever.
  *
  * @returns undefined when there is no such process, or when it is a zombie
  */

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from './close-all.ts'
 
 /**
- * Repeats work until the result is closed, with a pause between two rounds. After a failed round it goes on.
+ * Repeats work until the result is closed, with a pause between two rounds. A failed round does not end the repetition.
  *
- * @param work gets a signal that aborts on close; a round under way may still finish
- * @param onFailure gets the error of a failed round, and the signal, which says whether the result was closed before
+ * @param work gets a signal that aborts on close. A round that is under way then may still finish
+ * @param onFailure gets the error of a failed round, and the signal. If the signal is aborted, the result was closed
  * @param firstAfterMs the pause before the first round
  */
 export function repeat(

@@ -3,15 +3,15 @@ import type { Logger } from '../logging/logger.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end. Otherwise it is
- * killed, so that nothing that hangs can keep it running.
+ * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end. After that time it
+ * kills itself, even if some of its work hangs.
  */
 export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let stopping = false
     for (const signal of SIGNALS) {
       process.on(signal, () => {
-        if (stopping) return // a terminal and npm both forward Ctrl-C
+        if (stopping) return // after Ctrl-C, a process gets the signal twice: from the terminal and from npm
         stopping = true
         log.info({ signal }, 'stopping')
         setTimeout(() => {

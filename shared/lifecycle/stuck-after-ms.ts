@@ -1,6 +1,6 @@
 /**
- * The time after which an attempt counts as stuck. Every attempt is ended by a time limit of its client. An attempt
- * that lasts twice as long as all limits together never ends.
+ * The time after which an attempt counts as stuck. The time limits of the database clients end every normal attempt. An
+ * attempt that lasts twice as long as all limits together will never end.
  *
  * @param limits the time limits of a statement in PostgreSQL, in milliseconds, and of a query in ClickHouse, in seconds
  */

@@ -6,8 +6,8 @@ interface ClickHouseError extends Error {
 }
 
 /**
- * What may be logged of an error. ClickHouse's messages quote the rows they are about, so only the code and its name
- * are logged.
+ * The part of an error that may be logged. A message of ClickHouse may quote rows of usage, so only the code and its
+ * name are logged.
  */
 export function loggableError(err: unknown): unknown {
   return isOfClickHouse(err) ? { code: err.code, type: err.type } : err

@@ -7,12 +7,12 @@ export type { Logger }
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Loaded only at a terminal, because loading it takes time. */
+/** pino-pretty is loaded only at a terminal, because loading takes time. */
 const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined
 
 /**
- * Lines for people at a terminal, otherwise JSON. Why not pino's own destination: when a write fails, it throws into
- * the code that logs, and it keeps an unlimited number of lines that it could not write.
+ * Writes lines for people at a terminal, and JSON otherwise. Why not pino's own destination: when a write fails, that
+ * destination throws in the code that logs, and keeps an unlimited number of unwritten lines.
  */
 const standardError = (): DestinationStream =>
   pretty === undefined
@@ -29,10 +29,10 @@ const lineStream = (): Writable =>
   })
 
 /**
- * The root logger of a process, on standard error: standard output is for the results of commands. API keys,
- * passwords and payloads are never logged; the paths below are the second line of defence.
+ * The root logger of a process. It writes to standard error, because standard output is for the results of commands.
+ * The code never logs API keys, passwords or payloads. The paths below are the second line of defence.
  *
- * @param destination for tests
+ * @param destination set only by tests
  */
 export function createLogger(level: LogLevel, destination: DestinationStream = standardError()): Logger {
   return pino(
@@ -50,7 +50,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream = s
           '*.apiKey',
           '*.properties',
           '*.value',
-          'err.detail', // PostgreSQL quotes the refused row here
+          'err.detail', // here, PostgreSQL quotes the row that it refused
         ],
         censor: '(hidden)',
       },

@@ -2,24 +2,25 @@ import { writeSync } from 'node:fs'
 
 const STANDARD_ERROR = 2
 
-/** How long a line waits for a slow reader; the whole process waits with it. */
+/** The longest time that a line waits for a slow reader. The whole process waits in that time. */
 const BUSY_MS = 1_000
 const BUSY_PAUSE_MS = 10
 
 /**
- * Writes some of the bytes, at least one.
+ * Writes one or more of the bytes.
  *
- * @returns how many
- * @throws when none can be written
+ * @returns the number of bytes written
+ * @throws when no byte can be written
  */
 type WriteSome = (bytes: Buffer) => number
 
 /**
- * Returns a function that writes lines, each at once. A line that cannot be written is dropped: a full disk, or a
- * reader that has gone, must not end the process. A partly written line gets a line end before the next one.
+ * Returns a function that writes lines, each at once. A line that cannot be written is dropped, so that a full disk, or
+ * a reader that has ended, does not end the process. After a line that was written only in part, a line end is written
+ * before the next line.
  *
- * @param busyMs how long a line waits for a slow reader; after a line was dropped, lines do not wait at all until a
- *   line is written again
+ * @param busyMs the longest time that a line waits for a slow reader. After a line was dropped, lines do not wait,
+ *   until a line is written again
  * @returns a function that returns whether the line was written
  * @internal
  */
@@ -46,8 +47,8 @@ export function lineWriter(writeSome: WriteSome, busyMs = BUSY_MS): (line: strin
 }
 
 /**
- * Tries again while a pipe has no room. Why the thread sleeps: if a line waited on the event loop, later lines would
- * overtake it.
+ * Repeats a write while a pipe has no room. Why the thread sleeps: if a line waited on the event loop, later lines
+ * would be written before it.
  */
 function whenNotBusy(write: () => number, deadline: number): number {
   for (;;) {
@@ -61,7 +62,7 @@ function whenNotBusy(write: () => number, deadline: number): number {
   }
 }
 
-/** Nothing wakes a thread that sleeps on it. */
+/** The thread sleeps by waiting on this array. No code wakes it, so it sleeps for the whole time. */
 const SLEEP = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 const write = lineWriter((bytes) => writeSync(STANDARD_ERROR, bytes))

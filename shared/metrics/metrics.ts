@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { droppedLines } from '../logging/standard-error.ts'
 
-/** Adds to one series. */
+/** Adds to the count of one series. */
 export type Add = (count?: number) => void
 /** Observes one value in one series. */
 type Observe = (value: number) => void
@@ -11,14 +11,13 @@ type Observe = (value: number) => void
 interface Gauges {
   /** @param labels the labels’ values, in the order of their names */
   set(labels: readonly string[], value: number): void
-  /** Removes every series: an unknown value is not shown. */
+  /** Removes every series, because the values are not known any more. */
   clear(): void
 }
 
 /**
- * The metrics of a process, in a registry of its own. A series is bound to its labels when the process is wired, not
- * when something is counted, so that a request costs only additions. Labels have values from closed sets: routes,
- * partitions, outcomes.
+ * The metrics of a process, in a registry of its own. A series is bound to its labels when the process starts, so that
+ * a request costs only additions. Labels have values from closed sets: routes, partitions, outcomes.
  */
 export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): (...labels: string[]) => Add
@@ -29,12 +28,12 @@ export interface Metrics {
     labelNames?: readonly string[],
   ): (...labels: string[]) => Observe
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauges
-  /** Runs a function before each scrape: gauges are set there. */
+  /** Runs a function before each scrape. Such functions set gauges. */
   beforeScrape(refresh: () => void | Promise<void>): void
   scrape(): Promise<{ contentType: string; text: string }>
 }
 
-/** How long a scrape waits for values from other systems; later values appear in the next scrape. */
+/** The longest time that a scrape waits for values from other systems. Later values appear in the next scrape. */
 const REFRESH_MS = 2_000
 
 /** Opens the metrics of a process, with the usual metrics of Node and the count of dropped log lines. */
@@ -57,7 +56,7 @@ export function openMetrics(): Metrics {
       const counter = new Counter({ name, help, labelNames, registers })
       return (...labels) => {
         const child = counter.labels(...labels)
-        child.inc(0) // the series must exist before its first event, or its first increase is missed
+        child.inc(0) // Prometheus misses the first increase of a series that did not exist before
         return (count = 1) => {
           child.inc(count)
         }
@@ -102,7 +101,7 @@ export function openMetrics(): Metrics {
   }
 }
 
-/** From a quarter of a millisecond to half a minute, in seconds. */
+/** Buckets in seconds, from a quarter of a millisecond to half a minute. */
 export const DURATION_BUCKETS = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]

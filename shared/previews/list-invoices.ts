@@ -23,10 +23,10 @@ export type ListInvoices = (
 ) => Promise<Page<Invoice>>
 
 /**
- * The invoices of the periods that contain the second `at`, for one page of the contracts in force at `at`. What they
- * need is read together.
+ * The invoices of the periods that contain the second `at`, for one page of the contracts in force at `at`. The data of
+ * all these invoices is read together.
  *
- * @param signal stops waiting to read usage
+ * @param signal ends the wait for a permit to read usage
  * @throws DomainError malformed when startingAfter is no contract of the namespace; unprocessable when `asOf` lies
  *   after the next second
  */
@@ -43,8 +43,8 @@ export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvo
       usageAsOf: unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo)),
       ...(await contractRepository(db).listInForce(namespaceId, second, page)),
     }))
-    // In a second transaction: listInForce makes the first one read all lists in the order of an index, whatever the
-    // cost. These reads must be planned as usual.
+    // Why a second transaction: in the first one, listInForce makes PostgreSQL read all lists in the order of an index,
+    // whatever the cost. PostgreSQL must plan these reads as usual.
     const { plans, prices, credit } = await inNamespace(pool, namespaceId, async (db) => {
       const contracts = await contractRepository(db).withLines(namespaceId, listed)
       const agreements = await readAgreements(db, namespaceId, contracts, () => second, asOf ?? now)

@@ -19,11 +19,11 @@ export interface PreviewDeps {
   usage: ReturnType<typeof ratedUsageReader>
   /** Reads usage as it was known at some time. */
   knownUsage: ReturnType<typeof knownUsageReader>
-  /** Gives a time: no event that was accepted before it can still arrive. */
+  /** Returns a time. ClickHouse has all events that were accepted before this time. */
   listedUpTo: () => Promise<Micros>
 }
 
-/** Changes a contract within a transaction that is rolled back. Does nothing when there is no such contract. */
+/** Changes a contract within a transaction that is rolled back. Does nothing if the contract does not exist. */
 export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
 
 /** The options of a preview. Times are in Unix seconds; undefined means the default. */
@@ -31,11 +31,11 @@ interface PreviewRequest {
   contractId: string
   at: number | undefined
   asOf: number | undefined
-  /** Counts only what was known before this time; undefined: everything. */
+  /** Only data that was known before this time counts; undefined if all data counts. */
   knownAt: number | undefined
-  /** Reports how the invoice changed since this time. */
+  /** If set, the preview reports how the invoice changed since this time. */
   differenceSince: number | undefined
-  /** Changes the contract for this preview only; undefined: the contract as it is. */
+  /** Changes the contract for this preview only; undefined for the contract as it is. */
   whatIf: WhatIf | undefined
 }
 
@@ -44,7 +44,7 @@ export interface Preview {
   invoice: Invoice
   plan: InvoicePlan
   prices: ReadonlyMap<string, PriceRecord>
-  /** Whether the invoice counts only what was known at some time. */
+  /** Whether the invoice counts only data that was known at some time. */
   isAsKnown: boolean
   difference: PreviewDifference | undefined
 }
@@ -52,7 +52,7 @@ export interface Preview {
 /** How the invoice changed since an earlier time. */
 export interface PreviewDifference extends InvoiceDifference {
   since: number
-  /** The first of the events that caused the difference. */
+  /** The first events that caused the difference, at most EVENTS_MAX. */
   events: EventDifference[]
   hasMore: boolean
 }
@@ -67,16 +67,16 @@ export type PreviewInvoice = (
 const EVENTS_MAX = 100
 
 /**
- * Previews a period of a contract: plans, reads, and rates. Nothing is stored; changes that are tried out are rolled
- * back.
+ * Previews a period of a contract: plans it, reads the data, and rates the usage. Nothing is stored. The changes of
+ * `whatIf` are rolled back.
  *
- * A difference compares what was known at two times. So with `differenceSince` the invoice, too, counts only what was
- * known at a fixed time: events that arrive during the request are left out.
+ * A difference compares the data that was known at two times. So with `differenceSince`, the invoice also counts only
+ * data that was known at a fixed time: events that arrive during the request are left out.
  *
- * @param signal stops waiting to read usage
+ * @param signal ends the wait for a permit to read usage
  * @throws DomainError unprocessable when there is no such contract, `at` lies outside it, `asOf` lies after the next
  *   second, `knownAt` or `differenceSince` lies after the time up to which everything is known, or `differenceSince`
- *   lies after `knownAt`; and the errors of a change or a cancellation that is tried out
+ *   lies after `knownAt`. Errors of `whatIf` are thrown, too
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now, signal) => {
@@ -144,8 +144,8 @@ function requireComplete(
 }
 
 /**
- * Checks that a time is at most the next second. A preview with changes is as of the next second, and the same `as_of`
- * must be accepted without changes.
+ * Checks that a time is not later than the next second. The `as_of` of a preview with changes is the next second, and a
+ * preview without changes must accept the same `as_of`.
  *
  * @throws DomainError unprocessable
  */
@@ -153,7 +153,7 @@ export function requireNotToCome(asOf: number | undefined, now: number): void {
   if (asOf !== undefined && asOf > now + 1) throw new DomainError('unprocessable', 'as_of lies in the future')
 }
 
-/** Reads everything that PostgreSQL holds for a preview. */
+/** Reads all data of a preview that is in PostgreSQL. */
 async function readForPreview(
   db: PoolClient,
   namespaceId: string,
@@ -165,7 +165,7 @@ async function readForPreview(
   if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
   const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
   const second = at ?? defaultSecond(contract, knownAt ?? now)
-  // A change that is tried out begins now. `asOf` is exclusive, so it is a second later to include the change.
+  // The changes of `whatIf` begin now. `asOf` is exclusive, so it is one second later to include the changes.
   const latest = knownAt ?? (whatIf === undefined ? now : now + 1)
   const { plans, prices } = await readAgreements(db, namespaceId, [contract], () => second, asOf ?? latest)
   const [plan] = plans

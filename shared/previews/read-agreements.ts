@@ -8,10 +8,10 @@ import { grantRepository } from '../postgres/grants.ts'
 import { priceRepository } from '../postgres/prices.ts'
 import { rateCardRepository } from '../postgres/rate-cards.ts'
 
-// Reads what PostgreSQL stores for invoices. The number of statements does not grow with the number of contracts and
-// lines.
+// These functions read the data for invoices from PostgreSQL. The number of statements does not grow with the number of
+// contracts and lines.
 
-/** What invoices are computed from. */
+/** The plans of invoices, and the prices of their lines. */
 export interface Agreements {
   /** In the order of the contracts. */
   plans: InvoicePlan[]
@@ -23,7 +23,7 @@ export interface Agreements {
 export type CreditReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * @param atOf gives a second in the period that is wanted
+ * @param atOf returns a second in the period that is wanted
  * @param asOf only usage that occurred before this time counts; both are in Unix seconds
  * @throws DomainError unprocessable when the second of `atOf` lies outside its contract
  */
@@ -41,7 +41,8 @@ export async function readAgreements(
 }
 
 /**
- * @param knownAt in Unix seconds of real time: credit is read as it was known then; undefined: as it is known now
+ * @param knownAt credit is read as it was known at this time, in Unix seconds of real time; undefined: as it is known
+ *   now
  * @returns in the order of the plans
  */
 export async function readCredit(

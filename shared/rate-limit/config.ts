@@ -1,6 +1,8 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Reads the settings of the rate limits. They are generous: they only prevent one caller from taking everything. */
+/**
+ * Reads the settings of the rate limits. The defaults are high: they only prevent that one caller uses all capacity.
+ */
 export function readRateLimitConfig(read: EnvReader) {
   const perSecond = (name: string, about: string, fallback: number, min: number) =>
     read.integer(name, { about, default: fallback, min, max: 1_000_000_000 })

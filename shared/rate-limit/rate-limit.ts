@@ -10,7 +10,7 @@ export interface Standing {
 
 /** A quota in each window of time, for each caller. */
 export interface RateLimit {
-  /** What is counted: `requests`, `events`. */
+  /** The name of the limit, after what it counts: `requests`, `events`. */
   name: string
   quota: number
   windowS: number

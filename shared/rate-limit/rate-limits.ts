@@ -16,7 +16,7 @@ export interface RateLimits {
   wrongPasswords: RateLimit
 }
 
-/** @param redis where processes count together; undefined: each counts alone */
+/** @param redis the Redis in which processes count together; undefined if each process counts alone */
 export function openRateLimits(config: RateLimitConfig, redis?: Redis): RateLimits {
   const limit = (name: string, quota: number, windowS: number) =>
     redis === undefined ? inMemory(name, quota, windowS) : sharedRateLimit({ name, quota, windowS }, redis)

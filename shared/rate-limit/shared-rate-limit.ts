@@ -4,21 +4,21 @@ import { NAMES } from '../redis/names.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** The share of a quota that a process may give out before it reports to Redis. */
+/** The share of a quota that a process may grant before it reports to Redis. */
 const UNTOLD_SHARE = 0.05
 /**
- * The part of UNTOLD_SHARE after which the process reports in the background, so that hardly any request has to wait.
+ * The part of UNTOLD_SHARE after which the process reports in the background, so that few requests have to wait.
  */
 const TELL_AFTER = 0.5
 const CALLERS_MAX = 20_000
 
-/** What this process knows of a caller in the current window of time. */
+/** The use of a caller in the current window of time, as far as this process knows it. */
 interface CallerWindow {
   /** The points that all processes used in this window, as far as Redis has reported. */
   used: number
-  /** The points that were given out here and are being reported to Redis. */
+  /** The points that this process has granted and is reporting to Redis. */
   telling: number
-  /** The points that were given out here and are not yet reported. */
+  /** The points that this process has granted and not yet reported. */
   untold: number
   /** Requests that wait to learn whether they are within the quota. */
   asking: Asking[]
@@ -34,10 +34,10 @@ interface Asking {
 }
 
 /**
- * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks
- * Redis. So hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
- * exceed its quota by one such share for each process, and no more. When Redis is out of reach each process counts
- * alone.
+ * A limit that several processes share. Redis counts the points of all processes. A process may grant a small share of
+ * the quota before it asks Redis. So few requests wait for Redis, and a caller far below its limit causes no message to
+ * Redis. A caller can exceed its quota by at most one such share for each process. When Redis is out of reach, each
+ * process counts alone.
  */
 export function sharedRateLimit(
   { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,
@@ -48,7 +48,7 @@ export function sharedRateLimit(
     keyPrefix: redis.prefix + NAMES.limit(name),
     points: quota,
     duration: windowS,
-    // In this window, Redis gets no more requests about a caller that has used up its quota.
+    // When a caller has used up its quota, Redis gets no more requests about the caller in this window.
     inMemoryBlockOnConsumed: quota,
     insuranceLimiter: new RateLimiterMemory({ points: quota, duration: windowS }),
   })
@@ -84,12 +84,12 @@ export function sharedRateLimit(
   }
 }
 
-/** Keeps the window of each recent caller, and starts a new one when it has ended. */
+/** Keeps the window of each recent caller, and starts a new window when the last one has ended. */
 function callerWindows(windowMs: number): (caller: string, now: number) => CallerWindow {
   const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
   return (caller, now) => {
     const window = windows.get(caller)
-    // Points that were given out in a window long past do not count in this window.
+    // Points that were granted more than one window ago do not count in this window.
     if (window === undefined || now >= window.endsAt + windowMs) {
       const fresh = {
         used: 0,
@@ -111,8 +111,8 @@ function callerWindows(windowMs: number): (caller: string, now: number) => Calle
 }
 
 /**
- * Reports to Redis what was given out, and answers requests that wait. There is one message at a time for each caller.
- * Points that are given out in the meantime go into the next message.
+ * Reports granted points to Redis, and answers requests that wait. There is one message at a time for each caller.
+ * Points that are granted in the meantime go into the next message.
  *
  * @param tellFrom reporting ends when no request waits and no more than this many points are unreported
  */
@@ -146,7 +146,7 @@ async function tellAll(
   window.isTelling = false
 }
 
-/** @returns the use by all processes in this window, points included; more than the quota when the quota is used up */
+/** @returns the points that all processes used in this window, including these; more than the quota if it is used up */
 async function consume(
   limiter: RateLimiterRedis,
   caller: string,
@@ -156,14 +156,14 @@ async function consume(
     if (err instanceof RateLimiterRes) return err
     throw err
   })
-  // If the answer has 0 points, the caller was blocked in memory, and Redis has not counted this use.
+  // If the answer has 0 points, the limiter blocked the caller in memory, and Redis has not counted these points.
   return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
 }
 
 /**
- * Adds ARGV[1] to the counter, which expires ARGV[2] seconds after it was made. Unlike the script of
- * rate-limiter-flexible, the counter starts again when the value is not a valid counter: not a number, negative, or
- * without an expiry.
+ * Adds ARGV[1] to the counter, which expires ARGV[2] seconds after it was created. If the stored value is not a valid
+ * counter (not a number, negative, or without an expiry), the counter starts again. The script of rate-limiter-flexible
+ * does not do that.
  */
 const COUNT = `
   local points, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])

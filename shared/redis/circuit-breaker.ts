@@ -1,4 +1,4 @@
-/** Thrown at once while Redis is known to be out of reach. */
+/** Thrown at once while the circuit breaker counts Redis as out of reach. */
 class RedisAway extends Error {
   constructor() {
     super('Redis is away')
@@ -9,9 +9,9 @@ class RedisAway extends Error {
 export interface CircuitBreakerOptions {
   /** The time limit of one piece of work. */
   timeoutMs: number
-  /** For how long after a failure Redis gets no requests. */
+  /** The time after a failure in which Redis gets no requests. */
   pauseMs: number
-  /** Milliseconds that never go back. */
+  /** A clock in milliseconds that never goes back. */
   now: () => number
   /** Whether an error means that Redis is out of reach. */
   isOutage: (err: unknown) => boolean
@@ -24,9 +24,9 @@ export interface CircuitBreakerOptions {
 export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * Limits the time of each piece of work. After a failure there is a pause in which Redis gets no requests. So a stalled
- * Redis costs one time limit for each pause, and not one for each request. After the pause one piece of work tries
- * Redis, while others still fail at once.
+ * Limits the time of each piece of work. After a failure there is a pause in which Redis gets no requests, and all work
+ * fails at once. After the pause, one piece of work tries Redis, while all others still fail at once. So while Redis
+ * stalls, only that piece of work waits for the time limit.
  */
 export function circuitBreaker({
   timeoutMs,
@@ -57,7 +57,7 @@ export function circuitBreaker({
     }
     try {
       const result = await within(timeoutMs, work)
-      // Work that was under way when the outage began says nothing about the present.
+      // The success of work that began before the outage does not show that Redis works again.
       if (isTrial) succeed()
       return result
     } catch (err) {
@@ -71,8 +71,8 @@ export function circuitBreaker({
 }
 
 /**
- * One turn of the event loop, so that an answer that arrived while the process was busy is read before the limit
- * applies.
+ * Enough time for one turn of the event loop. In that turn, an answer that arrived while the process was busy is read
+ * before the limit applies.
  */
 const GRACE_MS = 5
 
@@ -85,7 +85,7 @@ async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> 
     }
     const wait = (ms: number) => {
       timer = setTimeout(() => {
-        // Timers count from the beginning of the turn in which they are set, which may be long ago.
+        // A timer counts from the beginning of the turn in which it is set. So it may run too early after a long turn.
         const leftMs = endsAt - performance.now()
         if (leftMs > 0) wait(leftMs)
         else timer = setTimeout(giveUp, GRACE_MS)

@@ -1,9 +1,9 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** The longest time to wait for an answer of Redis; after that, work goes on without Redis. */
+/** The longest time to wait for an answer of Redis. After that time, work goes on without Redis. */
 const TIMEOUT_MS = 100
 
-/** Reads the settings of Redis; without a URL there is no Redis, and each process has limits of its own. */
+/** Reads the settings of Redis. Without a URL, Tally uses no Redis, and each process has limits of its own. */
 export function readRedisConfig(read: EnvReader) {
   return {
     url: read.url('REDIS_URL', ['redis:', 'rediss:'], {

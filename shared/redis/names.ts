@@ -1,9 +1,9 @@
 /** The names of keys and channels in Redis, after the prefix. */
 export const NAMES = {
-  /** The caller of a key, by the key's digest: each process caches the caller, and drops it on a purge. */
+  /** The caller of an API key, by the key's digest. Each process caches callers, and drops them on a purge. */
   caller: (digest: Buffer) => `caller:${digest.toString('hex')}`,
-  /** A caller's use of a limit in this window. */
+  /** The prefix of counters: each has a caller's use of a limit in this window. */
   limit: (limit: string) => `limit:${limit}`,
-  /** The channel on which processes tell each other what to drop from caches. */
+  /** The channel for messages that name values to drop from caches. */
   purges: 'purges',
 } as const

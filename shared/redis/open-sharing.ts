@@ -4,14 +4,14 @@ import type { RedisConfig } from './config.ts'
 import { openPurges, type Purges } from './purges.ts'
 import { openRedis, type Redis } from './redis.ts'
 
-/** What processes share through Redis. */
+/** The means by which processes share limits and purges through Redis. */
 export interface Sharing {
-  /** Undefined without Redis: each process counts alone. */
+  /** Undefined without Redis. Then each process counts alone. */
   redis: Redis | undefined
   purges: Purges
 }
 
-/** Opens what a process shares with others. Redis may be out of reach, now or later. */
+/** Connects a process to Redis, if there is one. Redis may be out of reach, now or later. */
 export async function openSharing(
   { url, ...config }: RedisConfig,
   opened: Closeable[],

@@ -5,27 +5,28 @@ import { NAMES } from './names.ts'
 import { openRedis, type Redis } from './redis.ts'
 
 /**
- * What to drop from caches: a value by its name; everything that may have changed, because messages may have been
- * missed; or everything.
+ * Says what to drop from caches: a value by its name; `missed`, for everything that may have changed, because messages
+ * may have been missed; or everything.
  */
 type Purge = { name: string } | 'missed' | 'everything'
 
 /**
- * Makes every process that shares a Redis drop values from its caches, at once. In a process that is not reached,
+ * Makes every process that shares a Redis drop values from its caches, at once. In a process that gets no message,
  * cached values expire within seconds.
  */
 export interface Purges {
   onPurge(forget: (purge: Purge) => void): void
-  /** Never fails: Redis may be out of reach. */
+  /** Never fails, even if Redis is out of reach. */
   purge(name: string): Promise<void>
 }
 
 /**
- * Published by an operator after PostgreSQL was restored from a backup: `redis-cli PUBLISH tally:purges everything`.
+ * The message that an operator publishes after PostgreSQL was restored from a backup, with
+ * `redis-cli PUBLISH tally:purges everything`.
  */
 const EVERYTHING = 'everything'
 
-/** @param redis undefined: only this process is purged */
+/** @param redis undefined if only this process has to be purged */
 export function openPurges(redis: Redis | undefined): Purges {
   const listeners: ((purge: Purge) => void)[] = []
   const tell = (purge: Purge) => {
@@ -67,6 +68,6 @@ async function publish(redis: Redis, name: string): Promise<void> {
   try {
     await redis.run((client) => client.publish(redis.prefix + NAMES.purges, name))
   } catch {
-    // Redis is out of reach, which was logged: cached values expire within seconds.
+    // Redis is out of reach. The circuit breaker has logged this, and cached values expire within seconds.
   }
 }

@@ -8,15 +8,15 @@ import type { RedisConfig } from './config.ts'
 type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval' | 'info'>
 
 /**
- * A Redis that may be out of reach at any time. Nothing waits for it longer than the time limit, and nothing depends
- * on it.
+ * A Redis that may be out of reach at any time. No work waits for Redis longer than the time limit, and Tally also
+ * works without Redis.
  */
 export interface Redis extends Closeable {
   /** The prefix of keys and channels. */
   prefix: string
   /**
    * @returns what the work returns
-   * @throws Error when the work fails or takes too long, and at once while Redis is known to be out of reach
+   * @throws Error when the work fails or takes too long; at once while the circuit breaker counts Redis as out of reach
    */
   run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
   /**
@@ -27,21 +27,21 @@ export interface Redis extends Closeable {
   listen(channel: string, onMessage: (message: string) => void, onGap: () => void): void
 }
 
-/** For how long after a failure Redis gets no requests. */
+/** The time after a failure in which Redis gets no requests. */
 const PAUSE_MS = 1_000
-/** How long a start waits for Redis before it goes on without it. */
+/** The longest time that a start waits for Redis, before it goes on without Redis. */
 const START_MS = 1_000
 const CONNECT_MS = 1_000
 const RECONNECT_MS_MAX = 2_000
-/** A connection without a reply for this long, although a request was sent, is closed. */
+/** A connection is closed if a request was sent and no reply arrives for this long. */
 const SILENT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
 /** How often connections are tested. */
 const PING_MS = 5_000
 
 /**
- * Opens connections to Redis. It succeeds even if Redis is out of reach. Each outage is logged once, and the connection
- * is tried again and again.
+ * Opens connections to Redis. It succeeds even if Redis is out of reach. Each outage is logged once, and the client
+ * tries to connect until it succeeds.
  */
 export async function openRedis(
   { url, timeoutMs, prefix }: RedisConfig & { url: string },
@@ -69,7 +69,7 @@ export async function openRedis(
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
-  // Redis is probed now and then at intervals, so that an outage and its end are noticed and logged even when few
+  // The process probes Redis now, and later at intervals. So it notices and logs an outage and its end even when few
   // requests use Redis.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
   await probe()
@@ -113,15 +113,15 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // Commands through the circuit breaker end earlier, by its limit. This limit also ends commands outside of it
-    // (SUBSCRIBE, PING), so that no command waits for ever.
+    // The time limit of the circuit breaker ends its commands earlier. This limit also ends commands outside of the
+    // circuit breaker (SUBSCRIBE, PING), so that no command waits for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
     keepAlive: KEEP_ALIVE_MS,
     noDelay: true,
     maxRetriesPerRequest: 0,
-    // A command is sent now or not at all: an increment or a purge that is sent later does harm.
+    // A command is sent now or not at all, because an increment or a purge that is sent later does harm.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
@@ -150,5 +150,5 @@ function settled(client: IoRedis): Promise<void> {
   })
 }
 
-/** Only the message: an error of ioredis also has the command, whose arguments may contain anything. */
+/** Only the message is logged: an error of ioredis also has the command, and its arguments may be secret. */
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

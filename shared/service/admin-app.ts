@@ -17,7 +17,7 @@ export interface AdminAppOptions {
 
 /**
  * The HTTP service of a process's admin port: probes, and metrics in Prometheus' text format, for anyone who can reach
- * the port. It needs no key, so it checks the host name of requests.
+ * the port. It requires no key. Therefore it checks the host name of requests.
  */
 export function adminApp({ probes, metrics, host, log }: AdminAppOptions): Express {
   const app = express()

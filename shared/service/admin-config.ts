@@ -2,9 +2,9 @@ import { readPort } from '../config/common-settings.ts'
 import type { EnvReader } from '../config/env-reader.ts'
 
 /**
- * Reads where a process answers probes and shows its metrics.
+ * Reads the address at which a process answers probes and shows its metrics.
  *
- * @param port the default port; each service has another, so that all of them can run on one machine
+ * @param port the default port. Each service has a different one, so that all services can run on one machine
  */
 export const readAdminConfig = (read: EnvReader, port: number) => ({
   port: readPort(read, 'ADMIN_PORT', 'the port for probes and metrics', port),

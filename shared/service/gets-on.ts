@@ -9,14 +9,14 @@ export interface GetsOnDeps {
   work: { listTroubles: (forMs: number) => readonly Trouble[] }
   pool: Pool
   clickhouse: ClickHouse
-  /** How long the work may fail without a success. */
+  /** The longest time that the work may fail without a success. */
   failingMaxMs: number
   /** The consequence, for the log: `the loader makes no progress`. */
   trouble: string
   log: Logger
 }
 
-/** Whether both databases answer and the work makes progress; logs what prevents it. */
+/** Whether both databases answer and the work makes progress. It logs the work that makes no progress. */
 export async function getsOn({
   work,
   pool,

@@ -19,18 +19,18 @@ export interface ServiceConfig {
 
 /** A part of Tally in a process of its own. */
 export interface Service<Config extends ServiceConfig> {
-  /** As in `npm run gateway`. */
+  /** The name in its command, as in `npm run gateway`. */
   name: string
-  /** What the service does, as a sentence. */
+  /** A sentence that says what the service does. */
   about: string
   readConfig: (read: EnvReader) => Config
-  /** Opens its parts in order. */
+  /** Opens the service's parts, in order. */
   open: (config: Config, frame: Frame) => Promise<Running>
 }
 
-/** What a service gets to open its parts. */
+/** The objects that runService passes to a service, to open its parts. */
 interface Frame {
-  /** Each part is added here once it is open. Parts are closed newest first, also after a failed start. */
+  /** The service adds each part here once it is open. Parts are closed newest first, also after a failed start. */
   opened: Closeable[]
   metrics: Metrics
   log: Logger
@@ -38,20 +38,20 @@ interface Frame {
 
 /** A service that is running. */
 interface Running extends Probes {
-  /** Its address; undefined when it answers only probes. */
+  /** The service's address; undefined if it answers only probes. */
   address?: string
 }
 
-/** A process has ten seconds to end; it is killed shortly before. */
+/** A process must end within ten seconds. It kills itself shortly before. */
 const STOP_MS = 9_500
-/** How long an answer to a probe may take when the process ends. */
+/** The longest time that an answer to a probe may take when the process ends. */
 const CLOSE_PROBES_MS = 500
 
 /**
- * Runs a service from its settings to its end: opens its parts, prints one line when it is ready, and on SIGTERM or
- * Ctrl-C closes them newest first. Probes are answered from beginning to end.
+ * Runs a service: reads its settings, opens its parts, and prints one line when they are open. On SIGTERM or Ctrl-C, it
+ * closes the parts, newest first. It answers probes during the whole time.
  *
- * @throws ConfigError or StartupError with what to do
+ * @throws ConfigError or StartupError, whose message says what to do
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const { name, about } = service
@@ -81,13 +81,13 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     const serves = address === undefined ? 'runs' : `serves on http://${address}`
     process.stdout.write(`Tally ${name} ${serves}, probes on http://${admin.address}\n`)
     await stopped
-    probes.isReady = () => Promise.resolve(false) // at once, so that no more requests are routed here
+    probes.isReady = () => Promise.resolve(false) // first, so that no more requests are routed here
   } finally {
     await closeAll(opened, log)
   }
 }
 
-/** @param probes read at each request, because they change while the process starts and stops */
+/** @param probes its functions are looked up at each request, because they change while the process starts and stops */
 async function openAdminPort(
   { host, port }: AdminConfig,
   probes: Probes,

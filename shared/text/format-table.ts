@@ -1,9 +1,9 @@
 import { printable } from './printable.ts'
 
 /**
- * Lines of printable text in columns, with the headings first; only `none` when there are no rows.
+ * A table as lines of printable text, with the headings first. If there are no rows, the only line is `none`.
  *
- * @param numbersFrom the first column of numbers: from there on cells are right-aligned
+ * @param numbersFrom the first column of numbers. Cells of this column and all later columns are right-aligned
  */
 export function formatTable(
   headings: readonly string[],

@@ -1,17 +1,17 @@
 /**
- * Characters that are invisible or that a terminal obeys: control, format (for example, marks of text direction),
- * unassigned.
+ * Characters that are invisible, or that a terminal executes: control characters, format characters (for example, marks
+ * of text direction), and unassigned code points.
  */
 const UNSEEN = /\p{C}/gu
 
 /**
- * Text from elsewhere (a file, the API, a database, arguments of a command) in a form that is safe in a terminal.
- * Characters that are invisible or obeyed are shown by their number, as `\u{feff}`; line ends too, so it is one line.
+ * Text from outside (a file, the API, a database, arguments of a command) in a form that is safe in a terminal. UNSEEN
+ * characters are written by their numbers, for example `\u{feff}`. Line ends are, too, so the result is one line.
  */
 export const printable = (text: string): string =>
   text.replaceAll(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Makes lines printable that Tally wrote and that may contain text from elsewhere. They stay separate lines. */
+/** Makes lines of Tally's own text printable, because they may contain text from outside. They stay separate lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 
 /** JSON that is safe in a terminal, and parses to the same value. */

@@ -1,10 +1,10 @@
 import { type Micros, MICROS_PER_SECOND } from './microsecond-clock.ts'
 
-/** The last result. It is kept because all events of a request share their accepted_at. */
+/** The last result. It is cached because all events of a request have the same accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }
 /**
- * The last second that was formatted. It is kept because many requests share it, and its calendar date takes most of
- * the time.
+ * The last second that was formatted. It is cached because many requests are in the same second, and computing its
+ * calendar date takes most of the time.
  */
 let formattedSecond: { second: number; text: string } = { second: -1, text: '' }
 
@@ -25,7 +25,7 @@ function formatSecond(second: number): string {
 
 const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/
 
-/** Parses the output of formatMicros; undefined for anything else. */
+/** Parses text in the form of formatMicros; undefined for any other text. */
 export function parseMicros(value: string): Micros | undefined {
   if (value === formatted.text) return formatted.at
   const match = MICROS_TEXT.exec(value)

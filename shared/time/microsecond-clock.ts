@@ -1,27 +1,27 @@
 /** Microseconds since 1970 (UTC). A double holds them exactly until the year 2255. */
 export type Micros = number
 
-/** Reads the time. Every component that needs "now" gets a clock; tests pass their own. */
+/** Reads the time. Every component that needs the time gets a clock. Tests pass clocks of their own. */
 export type Clock = () => Micros
 
 export const MICROS_PER_SECOND = 1_000_000
 export const MICROS_PER_MS = 1_000
 
-/** How far the wall clock and the monotonic clock may drift apart before the latter is adjusted, in microseconds. */
+/** If this clock differs from the wall clock by more than this many microseconds, it is set to the wall clock. */
 const DRIFT_MAX = 2_000
 
 /**
- * If the wall clock is set back by more than this many microseconds, this clock follows. Otherwise each reading adds
- * one microsecond until the wall clock catches up.
+ * If the wall clock is set back by more than this many microseconds, this clock is set back, too. If it is set back by
+ * less, each reading adds one microsecond until the wall clock has caught up.
  */
 const SET_BACK_MAX = 1_000_000
 
 /**
- * A clock with true microseconds that follows the system's wall clock. It never shows one microsecond twice, unless the
- * wall clock is set back by more than a second.
+ * A clock with microseconds that follows the system's wall clock. It never returns the same time twice, unless the wall
+ * clock is set back by more than a second.
  *
- * Why not Date.now(): it has milliseconds, so two corrections of one event in the same millisecond would tie. Why not
- * performance.now() alone: it starts at the time of the wall clock and then ignores every adjustment of the wall clock.
+ * Why not Date.now(): it has only milliseconds, so two corrections of one event in the same millisecond would have the
+ * same time. Why not performance.now() alone: it ignores every adjustment of the wall clock after the process started.
  */
 export function microsecondClock(
   wallMs: () => number = Date.now,
@@ -42,5 +42,5 @@ export function microsecondClock(
   }
 }
 
-/** The whole second that contains an instant, as in the API. */
+/** The whole second that contains an instant. The API has times in this unit. */
 export const unixSeconds = (at: Micros): number => Math.floor(at / MICROS_PER_SECOND)

@@ -1,25 +1,25 @@
 import { type Clock, type Micros, MICROS_PER_MS } from './microsecond-clock.ts'
 
 /**
- * The pace of a rising clock while the wall clock is behind it. It is below 1, so that the wall clock catches up. It is
- * not much lower, because the list of events waits for whole seconds of the rising clock to end.
+ * The pace of a rising clock while the wall clock is behind it. The pace is below 1, so that the wall clock catches up.
+ * It is not much lower, because the list of events shows a second only after this second of the rising clock has ended.
  */
 const PACE = 0.5
 
-/** A clock that follows another, and never goes back. */
+/** A clock that follows another clock, and never goes back. */
 export interface RisingClock {
-  /** A time later than all times shown before. */
+  /** Returns a time later than all times returned before. */
   next(): Micros
   /**
-   * A time later than all times shown before. The other clock, which may be wrong, is not read: this clock goes on
-   * slowly from its last time.
+   * Returns a time later than all times returned before, without reading the other clock, which may be wrong. This
+   * clock goes on slowly from its last time.
    */
   goOn(): Micros
-  /** From now on only times later than `at` are shown. */
+  /** From now on, this clock returns only times later than `at`. */
   raiseTo(at: Micros): void
-  /** The last time that it has shown or was raised to; minus infinity when there is none. */
+  /** The last time that this clock has returned or was raised to; minus infinity if there is none. */
   reached(): Micros
-  /** How far it is ahead of the clock that it follows, because the other clock was set back, or was ahead before. */
+  /** By how much this clock is ahead of the other clock, for example because the other clock was set back. */
   lead(): Micros
 }
 
@@ -27,12 +27,12 @@ export interface RisingClock {
  * Follows a wall clock. When the wall clock is set back, the rising clock goes on at half the pace until the wall clock
  * has passed it.
  *
- * @param monotonicMs a clock that is never set
+ * @param monotonicMs a clock that nobody can set
  */
 export function risingClock(wall: Clock, monotonicMs: () => number = () => performance.now()): RisingClock {
   let last = -Infinity
   /**
-   * From where it goes on by itself: the last time of the wall clock that it showed, or to which it was raised, and the
+   * The point from which goOn counts: the last time that was taken from the wall clock or from raiseTo, and the
    * monotonic time at that moment.
    */
   let base = { at: last, ms: 0 }

@@ -1,7 +1,7 @@
 /**
- * Milliseconds that also pass while the process or the whole machine sleeps, and never go back. Node's monotonic
- * clock stops while a machine is suspended. The wall clock does not, but it may be set. The larger step of the two
- * counts, so this clock runs fast rather than slow.
+ * A clock in milliseconds that never goes back, and that also runs while the process or the whole machine is suspended.
+ * Node's monotonic clock stops while a machine is suspended. The wall clock does not stop, but it may be set. At each
+ * reading, this clock advances by the larger step of the two. So it may be too fast, but not too slow.
  */
 export function steadyClock(
   wallMs: () => number = Date.now,

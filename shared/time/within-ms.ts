@@ -1,8 +1,8 @@
 /**
- * The result of a promise, unless it takes too long. After that time the work behind the promise goes on, and its
- * result is ignored.
+ * The result of a promise, if it settles in time. If it does not, the work behind the promise goes on, and its result
+ * is ignored.
  *
- * @param message of the error
+ * @param message the message of the error
  * @throws Error with this message when the time is over
  */
 export async function withinMs<T>(timeoutMs: number, answer: Promise<T>, message: string): Promise<T> {

@@ -42,11 +42,11 @@ describe('services as processes of their own', function () {
 
   it('name all settings that are missing in one message, and npm start with it', async () => {
     expect(await refusalOf('gateway', { PORT: 'x' })).to.match(
-      /^the settings need mending:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: the gateway is .*npm start runs everything.*\n {2}- PORT must.*\n$/,
+      /^the settings are not valid:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: the gateway is .*npm start runs everything.*\n {2}- PORT must.*\n$/,
     )
     for (const name of ['loader', 'api', 'refill', 'rollup'] as const)
       expect(await refusalOf(name, {})).to.match(
-        /^the settings need mending:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: .*npm start.*\n$/,
+        /^the settings are not valid:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: .*npm start.*\n$/,
       )
   })
 

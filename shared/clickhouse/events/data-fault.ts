@@ -1,8 +1,8 @@
 import { ClickHouseError } from '@clickhouse/client'
 
 /**
- * ClickHouse's codes for errors in the data: the same data would be refused again. Every other error counts as
- * temporary, 252 (too many parts) included: taking a temporary error for bad data would send good usage to the dead
+ * ClickHouse's codes for errors in the data: ClickHouse would refuse the same data again. Every other error counts as
+ * temporary, including 252 (too many parts). If a temporary error counted as bad data, good usage would go to the dead
  * letters.
  *
  * @see https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
@@ -26,7 +26,7 @@ const DATA_ERRORS = new Set([
   '407', // DECIMAL_OVERFLOW
 ])
 
-/** Why ClickHouse does not accept data. */
+/** The reason why ClickHouse refuses data. */
 export interface DataFault {
   code: string
   /** The code's name. */
@@ -35,7 +35,7 @@ export interface DataFault {
   reason: string
 }
 
-/** What ClickHouse finds wrong with the data it was sent; undefined for any other error. */
+/** The fault that ClickHouse found in the data of an insert; undefined for any other error. */
 export function findDataFault(err: unknown): DataFault | undefined {
   if (!(err instanceof ClickHouseError) || !DATA_ERRORS.has(err.code)) return undefined
   const { code, type = '', message } = err

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-// The tables are found by their columns, so that a table added later is not forgotten. Views hold no rows. Rollups are
-// deleted last: a rollup that is computed in the meantime finds no events any more.
+// The tables are found by their columns, so that a table added later is not forgotten. Views are left out, because they
+// store no rows. Rollups are deleted last: a rollup that is computed in the meantime finds no events any more.
 const TABLES = `
   SELECT t.name AS name FROM system.tables AS t
   WHERE t.database = currentDatabase() AND t.engine LIKE '%MergeTree'
@@ -10,8 +10,8 @@ const TABLES = `
   ORDER BY startsWith(t.name, 'usage_by_'), t.name`
 const PARTITIONS = (table: string) => `
   SELECT DISTINCT _partition_id AS id FROM ${table} WHERE namespace_id IN {namespaceIds:Array(String)} ORDER BY id`
-// Deletes in one partition only, so that the parts of all others stay as they are. The partition is written into the
-// statement, because DELETE takes no parameter there.
+// Deletes in one partition only, so that the parts of all other partitions are not changed. The partition is written
+// into the statement, because DELETE takes no parameter for it.
 const DELETE_IN = (table: string, partition: string) => `
   DELETE FROM ${table} IN PARTITION ID '${partition}' WHERE namespace_id IN {namespaceIds:Array(String)}
   SETTINGS lightweight_deletes_sync = 0`
@@ -28,11 +28,12 @@ const POLL_MS = 20
 export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSignal) => Promise<void>
 
 /**
- * Deletes all rows of namespaces in every table that has a namespace_id. A table without such rows is not changed.
- * Looking for them costs little if the sorting key begins with the namespace, or with an epoch or a kind, of which
- * there are few. If the key begins with slots, a column with the slots of the last days is read. Partitions are handled
- * one after the other: each deletion writes a mask beside the parts of its partition, and waits for the deletion before
- * it. The signal stops the work between two steps.
+ * Deletes all rows of namespaces in every table that has a namespace_id. A table without such rows is not changed. The
+ * search for such rows is cheap in tables whose sorting key begins with the namespace, or with an epoch or a kind,
+ * because these have few values. One table has the slot before the namespace in its key. It has only the slots of the
+ * last days, and the search reads one of its columns. Partitions are handled one after the other: each deletion writes
+ * a mask beside the parts of its partition, and waits for the deletion before it. The signal stops the work between two
+ * steps.
  */
 export const deleteNamespaces =
   (client: ClickHouse): DeleteNamespaces =>
@@ -50,7 +51,9 @@ export const deleteNamespaces =
     }
   }
 
-/** Waits by polling: a deletion runs by itself, and a query that waits for it could not be cancelled. */
+/**
+ * Waits by polling. ClickHouse runs a deletion in the background, and a query that waits for it cannot be cancelled.
+ */
 async function untilDone(client: ClickHouse, table: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const [left] = await queryRows<{ count: string; reason: string }>(client, UNDER_WAY, { table })

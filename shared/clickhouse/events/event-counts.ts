@@ -14,8 +14,8 @@ export interface EventCount {
 const MONTHS = `
   SELECT DISTINCT toUInt32(partition) AS month FROM system.parts
   WHERE active AND database = currentDatabase() AND table = 'usage_events' ORDER BY month`
-// One thread, because reports and requests are more urgent. All rows of an event are of one month, so each partition
-// can be read by itself.
+// The query runs on one thread, because reports and requests are more urgent. All rows of an event are of one month, so
+// FINAL can merge each partition by itself.
 const COUNT = `
   SELECT namespace_id,
     toString(countIf(toUnixTimestamp64Micro(accepted_at) < {again:Int64})) AS again,
@@ -39,8 +39,8 @@ export const eventCountRepository = (client: ClickHouse) => {
     /**
      * Counts the events of each namespace that has events in a month.
      *
-     * @param again counts as `again` what was accepted before this
-     * @param now counts as `now` what was accepted before this
+     * @param again events that were accepted before this time are counted as `again`
+     * @param now events that were accepted before this time are counted as `now`
      */
     async count(month: number, again: Micros, now: Micros): Promise<EventCount[]> {
       const rows = await queryRows<{ namespace_id: string; again: string; now: string }>(

@@ -15,7 +15,7 @@ const LIST = `
   GROUP BY currency
   ORDER BY currency`
 
-/** Which currencies were ever reported: a few rows, kept up to date by every insert of usage. */
+/** Lists the currencies that were ever reported. Their table has few rows, and every insert of usage updates it. */
 export const reportedCurrencyRepository = (client: ClickHouse) => ({
   /** Lists currencies in the order of their codes. */
   async list(namespaceId: string): Promise<ReportedCurrency[]> {

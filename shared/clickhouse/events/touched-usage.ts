@@ -15,10 +15,10 @@ export interface TouchedUsage {
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
 interface AcceptedRange {
-  /** Unix seconds, both included: the events were accepted between these. */
+  /** The range of acceptance in Unix seconds, both ends included. */
   from: number
   to: number
-  /** Also events that were accepted at or after this second. */
+  /** Events that were accepted at or after this second are listed, too. */
   recentFrom: number
   limit: number
 }
@@ -29,7 +29,7 @@ interface TouchedRow {
   source: string
 }
 
-// The list by acceptance is sorted by namespace first; the index skips the namespaces that are not asked for.
+// The list by acceptance is sorted by namespace first, so the index skips the namespaces that are not wanted.
 const ACCEPTED = `
   SELECT DISTINCT namespace_id, account_id, source FROM usage_events_by_acceptance
   WHERE startsWith(source, 'metric_')
@@ -45,8 +45,8 @@ const CORRECTED = `
   LIMIT {limit:UInt32}`
 
 /**
- * The most namespaces that a query names, as each takes 39 bytes of a parameter and a server accepts 128 KiB. A query
- * for more reads all.
+ * The most namespaces that a query names: each takes 39 bytes of a parameter, and a server accepts 128 KiB. A query for
+ * more namespaces reads all namespaces.
  */
 const NAMESPACES_NAMED_MAX = 1_000
 

@@ -29,7 +29,7 @@ const AS_BYTES = 'FORMAT RowBinary'
 /** Byte offsets of a row's fields: id, version, accepted_at, whether the event counts as it was reported, digest. */
 export const DIGEST_ROW = { id: 0, version: 16, acceptedAt: 24, isReport: 32, digest: 33, bytes: 49 } as const
 
-/** The seconds whose events are read. If these have too many rows, the events are read in several splits. */
+/** The seconds whose events are read. If these seconds have too many rows, their events are read in several splits. */
 export interface SecondsSplit {
   seconds: readonly number[]
   split: number
@@ -37,8 +37,8 @@ export interface SecondsSplit {
 }
 
 /**
- * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW). The content is given as the digest that
- * digestOfLogLine makes of the line. ClickHouse computes the digests itself, so that comparing millions of events
+ * For the audit: events in their newest version, each as 49 bytes (DIGEST_ROW). The content is given as the digest that
+ * digestOfLogLine computes from the line. ClickHouse computes the digests itself, so the audit of millions of events
  * transfers little data.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({

@@ -39,8 +39,8 @@ interface KeyRow {
   event_id: string
 }
 
-// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page.
-// Why no buffering: with it, everything that an index has found is read before the first rows are returned.
+// Why no LIMIT BY or FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why no
+// buffering: with it, ClickHouse reads everything that an index has found before it returns the first rows.
 const KEYS_AFTER = `
   SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
   FROM usage_events_by_acceptance
@@ -65,9 +65,8 @@ const ENTRIES_ACCEPTED = `
   LIMIT {limit:UInt32}
   FORMAT RowBinary`
 
-// Ids that were made from the same idempotency key have the same end. Why in splits: grouping keeps every id in memory,
-// so it takes the memory of one split, however many ids there are. Why the end is a number of 64 bits: it takes less
-// memory than text.
+// Ids that were made from the same idempotency key have the same end. Why splits: grouping keeps every id in memory,
+// and each query groups only the ids of one split. Why the end is a number of 64 bits: it takes less memory than text.
 const COUNT_ACCEPTED = `
   SELECT toString(count()) AS count FROM usage_events_by_acceptance
   WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
@@ -89,7 +88,7 @@ const ALIKE = `
   HAVING length(ids) > 1
   ORDER BY ids
   LIMIT {limit:UInt32}`
-/** Bounds the memory that grouping takes. */
+/** The number of ids in a split. It bounds the memory that grouping takes. */
 const IDS_A_SPLIT = 4_000_000
 
 const LISTED = `
@@ -105,7 +104,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
 
   return {
     /**
-     * One page of events as they count now.
+     * One page of events, each in its newest version.
      *
      * @param after the key of the last event of the page before, or undefined for the first page
      * @param before Unix second; events accepted in it or later are left out
@@ -128,7 +127,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
         )
         for (const { id, acceptedSecond } of keys) {
           const event = current.get(id)
-          // A later report of the same event left a row here too; the event is listed at its first report.
+          // A later report of the same event has a row in the list, too. The event is listed only at its first report.
           if (event === undefined || unixSeconds(event.acceptedAt) !== acceptedSecond) continue
           // Rows of one report that are not merged yet are adjacent.
           if (listed.at(-1)?.id !== id) listed.push(event)
@@ -178,7 +177,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
       return alike.slice(0, limit)
     },
 
-    /** For the audit: which of some events are in the list under exactly these keys. */
+    /** For the audit: returns those of the keys that are in the list. */
     async listListed<T extends AcceptanceKey>(namespaceId: string, keys: readonly T[]): Promise<Set<T>> {
       const listed = new Set<T>()
       for (let start = 0; start < keys.length; start += IDS_AT_ONCE) {
@@ -223,7 +222,7 @@ async function listKeys(
 
 const keyFromRow = (row: KeyRow): AcceptanceKey => ({ acceptedSecond: row.second, id: row.event_id })
 
-/** RowBinary: the namespace with its length before it, the second, the id. */
+/** Parses RowBinary: for each entry the length of the namespace id, the namespace id, the second, and the event id. */
 function entriesFromBytes(bytes: Buffer): BinaryEntry[] {
   const entries: BinaryEntry[] = []
   let namespaceId = ''
@@ -232,7 +231,7 @@ function entriesFromBytes(bytes: Buffer): BinaryEntry[] {
     if (length > 127) throw new RangeError('a namespace id of more than 127 bytes')
     const end = at + 1 + length
     const text = bytes.toString('latin1', at + 1, end)
-    if (text !== namespaceId) namespaceId = text // one string for all
+    if (text !== namespaceId) namespaceId = text // adjacent entries share one string
     entries.push({
       namespaceId,
       acceptedSecond: bytes.readUInt32LE(end),

@@ -12,7 +12,7 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
  */
 const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
 
-/** A usage event as it counts now. */
+/** A usage event in its newest version. */
 export type CurrentEvent = Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>
 
 const INSERT = `
@@ -60,22 +60,22 @@ export interface EventRow {
 }
 
 /**
- * Stores usage events in ClickHouse and finds them by id. Every event that is read counts once, however often it was
- * loaded.
+ * Stores usage events in ClickHouse and finds them by id. Reads return an event once, however often it was loaded.
  */
 export const usageEventRepository = (client: ClickHouse) => ({
   /**
-   * Stores lines of the event log unchanged; when it resolves they are on disk. Storing a line again changes nothing.
+   * Stores lines of the event log unchanged. When the promise resolves, the lines are on disk. Storing a line again
+   * changes nothing.
    *
    * @param lines newline-delimited JSON, each line as usageEventToLine writes it
    */
   insertLines: (lines: Buffer): Promise<void> => insert(client, INSERT, lines),
 
   /**
-   * The events with these ids as they count now; ids that are not stored are absent.
+   * The events with these ids, each in its newest version; ids that are not stored are absent.
    *
-   * @param accountIds the accounts of the events, when they are known: without them whole key buckets are read, which
-   *   is slow when a bucket has many events
+   * @param accountIds the accounts of the events, if the caller has them. Without accounts, whole key buckets are read,
+   *   which is slow when a bucket has many events
    */
   async listByIds(
     namespaceId: string,

@@ -11,20 +11,20 @@ export interface BuildEpochDeps {
   tables: ReturnType<typeof rollupTables>
   /** Called with the number of days that are computed, and with the number of all days. */
   onProgress?: (done: number, of: number) => void
-  /** Called at named points. */
+  /** Called at the crash points of a build. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
   signal?: AbortSignal
   /**
-   * Called with the reason why days and months were left in several data parts. Reads are still right but slower,
+   * Called with the error when the data parts of days and months could not be merged. Reads are still right but slower,
    * until ClickHouse merges the parts by itself.
    */
   onUnmerged?: (err: unknown) => void
 }
 
-/** Slots are computed for days younger than this: one day more than readers read. */
+/** Slots are computed for days younger than this. Readers read the slots of one day less. */
 export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 
-/** The first day for which totals of slots are computed: one day more than readers read. @param now Unix seconds */
+/** The first day for which totals of slots are computed. Readers begin one day later. @param now Unix seconds */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
 /**
@@ -49,12 +49,12 @@ interface DayCount {
 /**
  * Computes rollups of all events in a new epoch while readers use the current one, and then makes readers use the new
  * one. From the start of the build, late slots are recomputed in both epochs, so no late usage is missed. The caller
- * holds a lock, because only one build may run at a time.
+ * must hold a lock, because only one build may run at a time.
  *
  * @param graceS a slot is closed this many seconds after its end
  * @returns the epoch
- * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so
- *   another build got the lock
+ * @throws DomainError conflict when another build has given this epoch up. That happens when the connection that held
+ *   the lock is lost and another build takes the lock
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
@@ -116,7 +116,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   return epoch
 }
 
-/** Groups adjacent days that are computed alike, as many as one statement may read. */
+/** Groups adjacent days that are computed in the same way, as many as one statement may read. */
 function togetherOf(days: readonly DayCount[], slotsFrom: number): DayCount[][] {
   const together: DayCount[][] = []
   let events = 0

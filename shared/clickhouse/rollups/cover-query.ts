@@ -3,7 +3,7 @@ import type { CachedEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
-/** The columns that are read from each level of a cover, with the same names and types on all levels. */
+/** The columns that are read from each level of a cover. Names and types must be the same on all levels. */
 export interface CoverRead {
   fromMonths: string
   fromDays: string
@@ -11,7 +11,7 @@ export interface CoverRead {
   fromEvents: string
   /** Conditions on the usage: constant SQL texts with parameters. */
   filters: readonly string[]
-  /** A further condition on time, made from the SQL for the second in which a row begins. */
+  /** Makes a further condition on time, from the SQL for the second in which a row's time begins. */
   timeFilter?: (second: string) => string
 }
 
@@ -25,7 +25,7 @@ export const SECOND_OF = {
 
 type Params = Record<string, unknown>
 
-/** What is read of a table of rollups. */
+/** A read of one table of rollups. */
 interface RollupRead {
   level: 'months' | 'days' | 'slots'
   table: string

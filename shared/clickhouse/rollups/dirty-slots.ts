@@ -1,7 +1,7 @@
 import { nameOfAccount } from '../../domain/account-key.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-/** Values of the column `kind` for marks: of a slot or of a whole day. Rows of COUNT_KIND are no marks. */
+/** Values of the column `kind` for marks of a slot and of a whole day. Rows of COUNT_KIND are no marks. */
 export const MARK_KIND = { slot: 0, day: 1 } as const
 /** Rows of this kind add up to the late count of an account: how often marks of the account were inserted. */
 const COUNT_KIND = 2
@@ -12,8 +12,9 @@ export const IS_OF_SLOT = `kind = ${MARK_KIND.slot}`
 export const IS_OF_DAY = `kind = ${MARK_KIND.day}`
 
 /**
- * The end of a SELECT of marks: keeps the marks that are not cancelled. Changes are added up by insert, not by slot.
- * When two services cancel the same mark, its sum is -1, and it must not hide the mark of another insert for the slot.
+ * The end of a SELECT of marks: keeps the marks that are not cancelled. Changes are added up for each insert, not only
+ * for each slot. When two services cancel the same mark, its changes add up to -1, and that must not hide the mark of
+ * another insert for the slot.
  */
 export const STANDS = `
   GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(change) > 0`
@@ -21,7 +22,7 @@ export const STANDS = `
 /** A slot, or a whole day, whose rollups may lack events. */
 export interface DirtySlot {
   namespaceId: string
-  /** Empty: the mark is of all accounts. */
+  /** Empty if the mark is of all accounts. */
   accountId: string
   /** Unix seconds: the start of the slot or of the day. */
   slot: number
@@ -56,9 +57,9 @@ export interface MarksAfter {
 const STANDING = `
   SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS}`
 
-// A pending mark counts as ready after a while: its loader was killed, and the loader that took over has placed marks
-// of its own. Ready marks wait until the oldest of them reaches some age, because one round costs much the same for one
-// mark as for hundreds. They do not wait if the oldest was placed in the future: the clock was set back.
+// A pending mark of age orphanS counts as ready: its loader was killed, and the loader that took over has placed marks
+// of its own. Ready marks wait until the oldest of them reaches the age lateAfterS, because a round costs about as much
+// for one mark as for hundreds. They do not wait if the oldest mark is from the future, because the clock was set back.
 const LIST_READY = `
   SELECT toString(insert_id) AS insertId, stage FROM (
     SELECT insert_id, stage, min(placed_at) AS placed_at,
@@ -85,7 +86,7 @@ const OF_MARKS = `${IS_MARK} AND ((insert_id IN {readyInserts:Array(UInt64)} AND
 export const MARKED = `(
   SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS} ${STANDS})`
 
-/** The values of MARKED. */
+/** The parameters of MARKED. */
 export const markParams = (marks: readonly MarkedInsert[]) => ({
   readyInserts: marks.filter(({ stage }) => stage === READY).map(({ insertId }) => BigInt(insertId)),
   orphans: marks.filter(({ stage }) => stage === PENDING).map(({ insertId }) => BigInt(insertId)),
@@ -97,9 +98,9 @@ const CANCEL = `
   WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC') ${STANDS}`
 
-// Repairs marks that two services cancelled at once. Without a repair their sum stays -1. Every reader has to read such
-// a mark, but it hides no other, as each insert has a number of its own. If two services repair a mark at once, its sum
-// becomes 1, and it is worked off once more.
+// Repairs marks that two services cancelled at once. Without a repair, the changes of such a mark add up to -1 for
+// ever, and every reader has to read them. They hide no other mark, because each insert has a number of its own. If two
+// services repair a mark at once, its sum becomes 1, and it is worked off once more.
 const REPAIR = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, change)
   SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(change) FROM usage_dirty_slots
@@ -171,7 +172,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     }))
     await client.insert({
       table: 'usage_dirty_slots',
-      // In this order: if ClickHouse stores them separately, no count is stored before its mark can be seen.
+      // Marks come before counts: if ClickHouse stores them separately, no count is stored before readers can see its
+      // mark.
       values: [...marks, ...counts],
       columns: [...COLUMNS],
       format: 'JSONEachRow',
@@ -202,8 +204,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       insert(slots, insertId, placedAt, [{ stage: READY, change: 1 }]),
 
     /**
-     * Lists the marks that can be worked off, the oldest first. Lists none until the oldest is lateAfterS old, so
-     * that one round works off many.
+     * Lists the marks that can be worked off, the oldest first. The list is empty until the oldest mark is lateAfterS
+     * old, so that one round works off many marks.
      */
     listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY, { orphanS, lateAfterS, limit }),
@@ -237,7 +239,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     /**
      * Repairs marks that were cancelled more than once.
      *
-     * @param olderThanS only marks that were placed at least so many seconds ago
+     * @param olderThanS repairs only marks that were placed more than this many seconds ago
      */
     async repair(olderThanS: number): Promise<void> {
       await client.command({ query: REPAIR, query_params: { olderThanS } })

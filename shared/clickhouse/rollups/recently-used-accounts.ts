@@ -4,13 +4,14 @@ import { EPOCH_IN_USE } from './rollup-state.ts'
 /** Accounts of a namespace that have used something recently. */
 export interface RecentlyUsed {
   namespaceId: string
-  /** In the order of the rollups: accounts that are neighbours there cost less to read together than others. */
+  /** Sorted by id, like the rollups: accounts next to each other cost less to read together than others. */
   accountIds: string[]
 }
 
 const USED_FOR_S = 86_400
 
-// Replaced rows are counted too, as only the order of the accounts matters.
+// The query has no FINAL, so replaced rows are counted too. That is harmless, because only the order of accounts
+// matters.
 const RECENTLY_USED = `
   SELECT namespace_id, arraySort(groupArray(account_id)) AS account_ids FROM (
     SELECT namespace_id, account_id, sum(count) AS events FROM usage_by_slot

@@ -16,7 +16,7 @@ export interface RollupEpoch {
   changedAt: number
 }
 
-/** What the loader uses to decide what is late. */
+/** The times by which the loader decides which usage is late. */
 export interface SlotClock {
   /** Unix seconds, by the clock of ClickHouse. */
   now: number
@@ -96,7 +96,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, slot_s: slotS, closing_through: closingThrough, changed_at: now })
     },
 
-    /** Called before slots up to this one are computed. */
+    /** Called before the slots before `through` are computed. */
     async closing(epoch: number, through: number): Promise<void> {
       await write({ epoch, closing_through: through })
     },
@@ -130,14 +130,14 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       for (const { epoch, state } of listed) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
-    /** Reads what decides which usage is late. @throws Error when the tables are missing */
+    /** Reads the times that decide which usage is late. @throws Error when there is no epoch yet */
     async readClock(): Promise<SlotClock> {
       const [row] = await queryRows<{ now: number; slot_s: number; closing: number }>(client, CLOCK, {})
       if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')
       return { now: row.now, slotS: row.slot_s, closing: row.closing }
     },
 
-    /** Unix seconds. */
+    /** The time by the clock of ClickHouse, in Unix seconds. */
     async now(): Promise<number> {
       const [row] = await queryRows<{ now: number }>(client, 'SELECT toUnixTimestamp(now()) AS now', {})
       if (row === undefined) throw new Error('ClickHouse returned no time')

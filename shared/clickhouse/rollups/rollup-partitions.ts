@@ -16,7 +16,7 @@ interface PartitionRow {
 }
 
 /**
- * Merges and removes the partitions that rollups of an epoch are in.
+ * Merges or removes the partitions that contain the rollups of an epoch.
  *
  * @param settings for statements that may take long
  */

@@ -16,7 +16,7 @@ const MARKED_MAX = 10_000
  */
 const EPOCH_CACHED_MS = 1_000
 
-/** Late usage is recomputed in an epoch for so many seconds after another took its place. */
+/** For this many seconds after an epoch was replaced, late usage is still recomputed in it. */
 export const REPLACED_FOR_S = 60
 
 /** The epoch that readers use: one row, or none. */
@@ -25,7 +25,7 @@ export const EPOCH_IN_USE = `
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
-/** The epoch in use, and the first month in any epoch, or 0. ClickHouse knows that month without reading rows. */
+/** The epoch in use, and the first month in any epoch, or 0. ClickHouse finds that month without reading rows. */
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
@@ -57,9 +57,9 @@ export type CachedEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 export interface RollupStateReader {
   /**
-   * Which rollups are complete in a range. This must be read before the usage itself.
+   * Reads which rollups are complete in a range. Callers must do this before they read the usage itself.
    *
-   * @param accountIds whose usage is read; undefined for all accounts
+   * @param accountIds the accounts whose usage is read; undefined for all accounts
    * @returns undefined when there are no rollups yet
    */
   read(
@@ -67,7 +67,7 @@ export interface RollupStateReader {
     range: TimeRange,
     accountIds: readonly string[] | undefined,
   ): Promise<RollupState | undefined>
-  /** The epoch in use and how far it reaches, as this process knows it. */
+  /** The epoch in use and how far it reaches, as this process has cached it. */
   epoch(): Promise<CachedEpoch | undefined>
 }
 

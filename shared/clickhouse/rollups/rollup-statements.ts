@@ -2,7 +2,8 @@ import { IS_OF_DAY, IS_OF_SLOT, MARKED } from './dirty-slots.ts'
 
 const COLUMNS = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
 
-// Voided events count only in the version: voiding an event raises its version.
+// Voided events are in no column but the version. The version of a rollup is the sum of its events' versions. So it
+// grows when an event is voided, because voiding raises the version of the event.
 const OF_EVENTS = `
   countIf(voided = 0), sumIf(toDecimal256(quantity, 18), voided = 0), minIf(quantity, voided = 0), maxIf(quantity, voided = 0),
   argMaxIf((quantity, accepted_at, id), (occurred_at, accepted_at, id), voided = 0) AS l, sum(toUInt128(version)) AS v`
@@ -31,35 +32,35 @@ const IN_DAYS = `
 
 // Why PREWHERE, which FINAL does not choose by itself: the events are chosen by columns of their sorting key, so all
 // rows of an event match or none does. The other columns are read and merged only for rows that match.
-/** @param where which events, by their sorting key */
+/** @param where selects events, by columns of their sorting key */
 export const intoSlots = (slotS: number, where: string) => `
   INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, ${slotStart(slotS)} AS slot, ${OF_EVENTS}
     FROM usage_events FINAL PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`
 
-/** @param where which rollups of the slots of a range */
+/** @param where selects rollups of slots in the range */
 export const intoDaysFromSlots = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(slot) AS day, ${OF_ROLLUPS}
     FROM usage_by_slot AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
-/** @param where which events of a range */
+/** @param where selects events in the range */
 export const intoDaysFromEvents = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
     FROM usage_events FINAL PREWHERE ${EVENTS_IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
-/** @param where which rollups of the days of a range */
+/** @param where selects rollups of days in the range */
 export const intoMonths = (where: string) => `
   INSERT INTO usage_by_month (epoch, namespace_id, account_id, source, month, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toStartOfMonth(day) AS month, ${OF_ROLLUPS}
     FROM usage_by_day AS r FINAL WHERE ${IN_DAYS} AND ${where} GROUP BY namespace_id, account_id, source, month)`
 
-/** @param where which rollups of the days of a range */
+/** @param where selects rollups of days in the range */
 export const intoTotals = (where: string) => `
   INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
@@ -67,7 +68,7 @@ export const intoTotals = (where: string) => `
     FROM usage_by_day AS r FINAL WHERE ${IN_DAYS} AND ${where}
     GROUP BY namespace_id, source, day)`
 
-/** @param where which rollups of the slots of a range */
+/** @param where selects rollups of slots in the range */
 export const intoSlotTotals = (where: string) => `
   INSERT INTO usage_by_slot_total (epoch, namespace_id, source, slot, ${COLUMNS})
   SELECT * ${SPREAD} FROM (

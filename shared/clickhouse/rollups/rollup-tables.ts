@@ -24,7 +24,7 @@ import {
   TOTALS_OF_MARKS,
 } from './rollup-statements.ts'
 
-/** Which kinds of marks several days have. */
+/** The kinds of marks that a number of days have. */
 export interface MarkKinds {
   /**
    * The number of account-days with marks: a day with marks of two accounts counts twice. 0 if all marks are of all
@@ -38,8 +38,8 @@ export interface MarkKinds {
 }
 
 /**
- * With more account-days than this, all events of the days are searched: each account-day would be 288 places of the
- * sorting key.
+ * With more account-days than this, all events of the days are searched. Otherwise each account-day would have to be
+ * looked up in 288 key buckets.
  */
 const ACCOUNT_DAYS_MAX = 1_000
 
@@ -49,7 +49,7 @@ export interface RollupTarget {
   slotS: number
 }
 
-/** The cost of a computation. */
+/** The cost of a computation: the number of rows that ClickHouse read. */
 type RowsRead = number
 
 /** A day with marks, and their kinds. */
@@ -64,11 +64,12 @@ export interface MarkedDay {
 
 const KILL = "KILL QUERY WHERE Settings['log_comment'] = {comment:String} ASYNC"
 
-/** Rows read since the engine started: used when a statement's answer does not report its rows read. */
+/** The rows read since the engine started: used when the answer to a statement does not say how many rows it read. */
 const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event = 'SelectedRows'"
 
 /**
- * Computes rollups from the events, and overwrites what was there. Each method returns how many rows ClickHouse read.
+ * Computes rollups from the events, and overwrites the stored ones. Each computation returns how many rows ClickHouse
+ * read.
  *
  * @param queryTimeoutS the longest time that one statement may run
  */
@@ -76,7 +77,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
   /** Identifies the statements of this process. */
   const comment = `rollups:${randomUUID()}`
   const settings = { max_execution_time: queryTimeoutS, log_comment: comment }
-  /** Whether the answers of this ClickHouse say how many rows a statement read. The answers of a server do. */
+  /** Whether the answers of this ClickHouse say how many rows a statement read. A server's answers say it. */
   let reportsReadRows = false
   const selected = async (): Promise<number> => {
     const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})

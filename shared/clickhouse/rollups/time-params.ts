@@ -2,8 +2,8 @@
 // parts. Why numbers: lists may have thousands of times, and as text a time takes twice as many bytes. A server accepts
 // 128 KiB in one parameter. That is enough for 17,000 days, and events span five years at most.
 
-/** Times as SQL, from a parameter that holds Unix seconds. */
+/** SQL for a list of times, from a parameter with Unix seconds. */
 export const timesParam = (name: string): string => `{${name}:Array(UInt32)}::Array(DateTime('UTC'))`
 
-/** Days as SQL, from a parameter that holds days since 1970. */
+/** SQL for a list of days, from a parameter with numbers of days since 1970. */
 export const daysParam = (name: string): string => `{${name}:Array(UInt16)}::Array(Date)`

@@ -22,7 +22,8 @@ const SLOT_TOTALS_READ_FOR_DAYS = 2
 const MONTHS_MIN_S = 180 * DAY_S
 
 /**
- * At most so many runs of months, the longest ones: each needs a condition of its own that excludes it from the days.
+ * At most this many runs of months are read, the longest ones. Each run needs a condition of its own that excludes its
+ * days from the read of days.
  */
 const MONTH_RUNS_MAX = 4
 
@@ -43,7 +44,7 @@ export interface RollupState {
   dirtyDays: readonly number[]
 }
 
-/** Where each second of a range is read: in exactly one place. */
+/** The tables that the usage of a range is read from. Each second is read from exactly one of them. */
 export interface UsageCover {
   /** Whole months from usage_by_month: runs of them, in order; no two of them touch. */
   months: TimeRange[]
@@ -55,7 +56,7 @@ export interface UsageCover {
   events: { ranges: TimeRange[]; slots: number[]; days: number[] }
 }
 
-/** The start of the day a second lies in. */
+/** The start of the day that contains a second. */
 export const dayOf = (second: number): number => second - (second % DAY_S)
 
 /** The first day whose slots are read. @param now Unix seconds */
@@ -65,7 +66,7 @@ export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FO
 export const oldestSlotTotalsDay = (now: number): number =>
   dayOf(now) - (SLOT_TOTALS_READ_FOR_DAYS - 1) * DAY_S
 
-/** What decides where usage is read, besides the range. */
+/** Options that decide, together with the range, from which tables usage is read. */
 export interface CoverOptions {
   /**
    * Unix seconds at which usage is split. A day with a cut inside is read by slots, and a slot with a cut inside is
@@ -79,8 +80,8 @@ export interface CoverOptions {
 }
 
 /**
- * Decides where usage of a range is read: from months and days where they are whole, closed and clean, then from
- * slots, then from the events.
+ * Decides from which tables usage of a range is read: from months and days that are whole, closed and without marks,
+ * then from slots, then from the events.
  */
 export function coverUsage(
   { startAt, endAt }: TimeRange,

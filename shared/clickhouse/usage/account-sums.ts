@@ -18,23 +18,25 @@ import type { UsageReader } from './usage-aggregates.ts'
 type SumsByName = ReadonlyMap<string, SumsBySource>
 
 /**
- * Accounts that share a query: each name takes 86 bytes of a parameter, and a ClickHouse server accepts 128 KiB in one.
+ * Limits the accounts that share a query: a ClickHouse server accepts 128 KiB in a parameter, and each account's name
+ * takes 86 bytes of it.
  */
 const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
-/** The cached sums of an account, with what was read to complete them. */
+/** The cached sums of an account, and the result of the query that completes them. */
 interface AccountSnapshot {
   account: AccountKey
   epoch: CachedEpoch
   lateCounts: LateCounts
   /**
    * Whether there was a mark of the account, or of all accounts, when the late count was read. Marks of open slots
-   * count too: when such a slot is closed, its rollup may lack usage. True if marks were not read.
+   * count too, because the rollup of such a slot may lack usage when the slot is closed. True if the marks were not
+   * read.
    */
   isMarked: boolean
-  /** Sums of closed slots; undefined when no valid ones were cached. */
+  /** Sums of closed slots; undefined when no valid sums were cached. */
   closed: SumsBySource | undefined
-  /** Sums of open slots; undefined when these have no usage, or were not asked for. */
+  /** Sums of open slots; undefined when open slots have no usage, or were not read. */
   open: SumsBySource | undefined
 }
 
@@ -50,22 +52,23 @@ export interface AccountSumsReader {
   sumByAccount(namespaceId: string, accountIds: readonly string[]): Promise<Map<string, SumsBySource>>
 
   /**
-   * Caches the sums of accounts for which none are cached, so that their next sum is quick. Accounts with marks of late
-   * usage are left out.
+   * Caches the sums of those accounts that have no cached sums, so that the next read of them is fast. Accounts with
+   * marks of late usage are left out.
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 
-  /** Counts the reads so far of usage that was not in latestSums; 0 where there is no such cache. */
+  /** How many reads so far found usage that latestSums had not cached; 0 without latestSums. */
   countMisses(): number
 }
 
 /**
- * Sums of an account's usage of all time. This process caches the sums of closed slots (makeClosedSums), so the next
- * sum reads only later usage. It reads nothing if latestSums has the account. Most of the cost of a query is fixed, so
- * accounts that are asked for at the same time share a query. Accounts of all companies share the query for later
- * usage. The queries for closed slots and for marks may take long, so only accounts of one company share them.
+ * Reads sums of an account's usage of all time. This process caches the sums of closed slots (makeClosedSums), so the
+ * next read of the account needs only later usage. If latestSums has the account, the read needs no query at all. Most
+ * of the cost of a query is fixed, so accounts that are read at the same time share a query. Accounts of all companies
+ * share the query for later usage. The queries for closed slots and for marks may take long, so only accounts of one
+ * company share them.
  *
- * @param rawEvents read while there are no rollups
+ * @param rawEvents reads the events, while there are no rollups
  * @param latestSums caches sums of all usage; undefined where other processes may write usage
  */
 export function accountSums(
@@ -100,7 +103,7 @@ export function accountSums(
       if (accounts.length === 0) return
       const found = await retryIfStale(() => readClosedAhead(deps, accounts))
       // For these accounts, only events in open slots remain to be read, which is cheap. Accounts with marks are left
-      // out: their marked slots would be read from the events.
+      // out, because their marked slots would have to be read from the events.
       if (latestSums !== undefined) await Promise.all(found.map(({ account }) => sumOf(account, readSum)))
     },
 
@@ -141,7 +144,7 @@ const cachedSnapshotReader = (deps: Deps) =>
   )
 
 /**
- * Snapshots that also say whether there are marks. Only accounts of one company share a query, as a company may
+ * Snapshots that also say whether there are marks. Only accounts of one company share a query, because a company may
  * have many marks.
  */
 const markedSnapshotReader = (deps: Deps) =>
@@ -164,12 +167,12 @@ async function readSnapshotsNow(
     : readSnapshots(deps, epoch, accounts, { looksForMarks, isOpenWanted: true })
 }
 
-/** Sums of closed slots, for accounts without cached ones; undefined when there are no rollups any more. */
+/** Sums of closed slots, for accounts without cached sums; undefined when there are no rollups any more. */
 const closedSumReader = (deps: Deps) =>
   batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
     // Open slots were read from closedThrough on, so accounts share a query for closed slots only if their
     // closedThrough is the same. An account with a mark must not share the query of an earlier read that saw no mark of
-    // it. And marks of some accounts would make the query read the others from the events, too.
+    // this account. And a query with marked accounts would read the other accounts from the events, too.
     ({ account, epoch, isMarked }) =>
       `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
     nameOfSnapshot,
@@ -180,7 +183,7 @@ const closedSumReader = (deps: Deps) =>
     BATCHING,
   )
 
-/** Sums of all events of accounts, for as long as there are no rollups. */
+/** Sums of all events of accounts, used while there are no rollups. */
 const eventSumReader = (rawEvents: Pick<UsageReader, 'sumByAccount'>) =>
   batchReadsByGroup<AccountKey, SumsBySource>(
     ({ namespaceId }) => namespaceId,
@@ -216,8 +219,8 @@ async function readSnapshots(
   accounts: readonly AccountKey[],
   { looksForMarks, isOpenWanted }: { looksForMarks: boolean; isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
-  // These sums need no marks. Events are always complete. Closed slots are complete as long as the late count is the
-  // same, and that is compared below.
+  // These sums are read without marks. Events are always complete. Closed slots are complete if the late count has not
+  // changed, and the late counts are compared below.
   const state = withoutMarks(epoch)
   const { closedThrough } = epoch
   const cached = accounts.map((account) => closedSums.find(account, epoch))
@@ -258,8 +261,8 @@ async function readSnapshots(
 }
 
 /**
- * Sums up all closed slots of accounts of one namespace. They had no marks when their late counts were read. The sums
- * are cached, unless the epoch was replaced in the meantime. Undefined when there are no rollups any more.
+ * Sums up all closed slots of accounts of one namespace. The accounts had no marks when their late counts were read.
+ * The sums are cached, unless the epoch was replaced in the meantime. Undefined when there are no rollups any more.
  *
  * @param some snapshots of the accounts, all of the same epoch and closedThrough
  */
@@ -269,8 +272,8 @@ async function sumUnmarked(
 ): Promise<SumsByName | undefined> {
   const [first] = some
   if (first === undefined) return new Map()
-  // The epoch is looked up again, because this process may have been suspended. A replaced epoch is not kept up to date
-  // for long.
+  // The epoch is looked up again, because this process may have been suspended in the meantime. A replaced epoch is
+  // kept up to date only for a short time.
   const state = await states.epoch()
   if (state === undefined) return undefined
   const sums = await sumThrough(client, some, withoutMarks(state))
@@ -318,10 +321,10 @@ async function ask(
   })
 }
 
-/** What a row contains: usage from rollups, usage from events, a late count, or the fact that there is a mark. */
+/** The content of a row: usage from rollups, usage from events, a late count, or the fact that there is a mark. */
 type Part = 'rollups' | 'events' | 'late' | 'marked'
 
-/** A row of an answer: the sum of some usage of an account and source, which may have several rows. */
+/** A row of an answer: the sum of some usage of an account and source. An account and source may have several rows. */
 interface SumRow {
   namespace_id: string
   account_id: string
@@ -338,14 +341,14 @@ const OF_SUMS: CoverRead = {
   fromSlots: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
   fromEvents:
     "namespace_id, account_id, source, 'events' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
-  // The lists also match an account with the namespace of one wanted account and the id of another. Every row names its
-  // namespace and account, so the rows of such an account are ignored.
+  // Together, the two lists also match an account with the namespace of one wanted account and the id of another. Every
+  // row names its namespace and account, so the rows of such an account are ignored.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 
 /**
- * Slots that were closed after the sums of their account were cached. A condition on slots is enough: cached sums are
- * less than half a day behind, so no day and no month is read. @see nameOfAccount
+ * Selects the slots that were closed after the sums of their account were cached. A condition on slots is enough:
+ * cached sums are less than half a day behind, so no day and no month is read. @see nameOfAccount
  */
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
@@ -361,7 +364,7 @@ const nameOfSnapshot = ({ account }: AccountSnapshot): string => nameOfAccount(a
 const nameOfRow = (row: SumRow): string =>
   nameOfAccount({ namespaceId: row.namespace_id, accountId: row.account_id })
 
-/** Adds up rows, of which an account and source may have several. */
+/** Adds up the rows of each account and source. */
 function sumsOf(rows: readonly SumRow[]): SumsByName {
   const sums = new Map<string, Map<UsageSource, Amount>>()
   for (const row of rows) {

@@ -10,13 +10,13 @@ const NEWLINE = 0x0a
 
 /** An account whose usage a write changes. */
 export interface WrittenAccount extends AccountKey {
-  /** What the write adds to its usage; undefined when that is not known. */
+  /** The usage that the write adds to the account; undefined when it is not known. */
   added?: SumsBySource | undefined
-  /** Whether all events of the write are new. Then a read waits for the end of the write. */
+  /** Whether all of the account's events in the write are new. If so, a read waits for the end of the write. */
   isNew?: boolean
 }
 
-/** The fields of a line of the event log that say what it adds. */
+/** The fields of a log line that decide how much usage the line adds. */
 interface Line {
   source: UsageSource
   quantity: string
@@ -24,20 +24,20 @@ interface Line {
   voided: number
 }
 
-/** What is known so far of the lines of an account. */
+/** The result for an account, from the lines read so far. */
 interface Adding {
   isNew: boolean
-  /** Undefined when it is not wanted, or not known. */
+  /** Undefined when the sum is not wanted, or not known. */
   added: Map<UsageSource, Amount> | undefined
 }
 
 /**
- * What lines of the event log add to the usage of each account: the quantities of their events. The sum of an account
- * is known only when all its events are new for certain: what a repeat or a correction changes depends on what is
- * stored. The ids of all events are remembered, also those of accounts that are not wanted.
+ * Adds up the quantities in lines of the event log, by account. The sum of an account is known only when all of its
+ * events are certainly new, because the effect of a repeat or a correction depends on the stored events. All events are
+ * added to `ids`, including events of accounts whose sum is not wanted.
  *
- * @param lines valid lines with line ends between them; one after the last is optional
- * @param subjects of the lines, in their order
+ * @param lines valid lines with line ends between them; a line end after the last line is optional
+ * @param subjects the subjects of the lines, in the order of the lines
  * @param isWanted whether the sum of an account is wanted
  */
 export async function addedUsage(
@@ -47,7 +47,7 @@ export async function addedUsage(
   isWanted: (account: AccountKey) => boolean,
 ): Promise<WrittenAccount[]> {
   const yielding = yielder(SMALL_STEPS)
-  // Why a map of maps: a name for the account of each line would take longer than everything else here.
+  // Why a map of maps: building a name for the account of each line would take longer than the rest of this function.
   const found = new Map<string, Map<string, Adding>>()
   const ofLines: Adding[] = []
   for (const subject of subjects) {
@@ -64,7 +64,7 @@ export async function addedUsage(
     ofLines.push(ofAccount)
   }
   if (ofLines.some(({ added }) => added !== undefined)) {
-    // Why not splitLines: a view of the bytes of each line takes long.
+    // Why not splitLines: it makes a view of the bytes of each line, which takes long.
     let start = 0
     for (const ofAccount of ofLines) {
       if (yielding.isDue()) await yielding.yieldToOthers()
@@ -80,7 +80,7 @@ export async function addedUsage(
   )
 }
 
-/** @returns undefined for a line that is no report of an event that counts */
+/** @returns undefined if the line is a correction, or its event is voided */
 function addLine(added: Map<UsageSource, Amount>, line: string): Map<UsageSource, Amount> | undefined {
   const { source, quantity, voided, corrected_at: correctedAt } = JSON.parse(line) as Line
   if (correctedAt !== undefined || voided !== 0) return undefined

@@ -10,7 +10,7 @@ interface ReadUpTo {
   closedThrough: number
 }
 
-/** Late counts by nameOfAccount. nameOfAllAccounts has the count of marks that are of all accounts at once. */
+/** Late counts by nameOfAccount. The count at nameOfAllAccounts is of marks that cover all accounts of a namespace. */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Cached extends ReadUpTo {
@@ -22,7 +22,7 @@ interface Cached extends ReadUpTo {
 export const CACHED_MAX = 50_000
 export const CACHED_SUMS_MAX = 500_000
 
-/** Sums that are this far behind the closed slots are read again, instead of adding so many slots to them. */
+/** Sums that are this far behind the closed slots are read again, because it would take many slots to complete them. */
 const CACHED_FOR_S = DAY_S / 2
 
 /**
@@ -49,8 +49,8 @@ export function makeClosedSums() {
     has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
 
     /**
-     * The sums that are cached of an account in an epoch. Slots that were closed later have to be added to them. Sums
-     * of an older epoch, or too far behind, are dropped.
+     * The sums that are cached of an account in an epoch. The caller must add the slots that were closed later. Sums
+     * are dropped if they are of an older epoch, or too far behind.
      */
     find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
       const name = nameOfAccount(account)
@@ -65,7 +65,7 @@ export function makeClosedSums() {
     },
 
     /**
-     * Whether no usage of the account was late since the sums were read.
+     * Whether no late usage of the account has come since the sums were read.
      *
      * @param counts late counts, read after the sums were found
      */
@@ -79,7 +79,8 @@ export function makeClosedSums() {
     },
 
     /**
-     * Sums of an account without usage are not kept: requests for accounts that do not exist would push out others.
+     * Sums of an account without usage are not cached: requests for accounts that do not exist would push the sums of
+     * other accounts out of the cache.
      *
      * @param counts late counts, read before the sums
      */

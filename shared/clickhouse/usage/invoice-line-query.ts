@@ -8,14 +8,15 @@ import { isMetric } from '../../domain/usage-source.ts'
 import { propertyPair, propertyToken } from './property-token.ts'
 
 /**
- * A condition names up to this many pairs directly. More are given as a list of tokens, which becomes a hash table. So
- * events are not compared with each token, and the query stays shorter than the limit for analysts.
+ * A condition names up to this many pairs directly. If there are more, the condition has a list of tokens, which
+ * ClickHouse turns into a hash table. So events are not compared with each token, and the query stays shorter than the
+ * limit for analysts.
  */
 const PAIRS_MAX = 20
 const PAIRS_CHARACTERS_MAX = 8 * 1_024
 
-// An average is rounded to 18 places, half to even, as everywhere in usage. ClickHouse's division truncates, so the
-// average is computed on whole numbers of the last place.
+// Tally rounds every average of usage to 18 decimal places, half to even. ClickHouse's division truncates. So the
+// average is computed with integers, in units of the last place.
 const UNITS = "toInt256(sum(quantity) * toDecimal256('1000000000000000000', 0))"
 const EVENTS = 'toInt256(greatest(count(), 1))'
 const QUOTIENT = `intDiv(abs(${UNITS}), ${EVENTS})`
@@ -32,8 +33,8 @@ const MEASURES: Record<Aggregation, string> = {
 
 /**
  * The SELECT over the analysts' `events` that gives the quantity of a line of an invoice, to the last digit: one row
- * with one value, 0 without events. It contains only the terms of the line itself, so a caller that gets it learns
- * nothing beyond the account's usage.
+ * with one value, 0 without events. The query contains only the terms of this line, so its reader learns nothing beyond
+ * the account's usage.
  *
  * @param account the account of the invoice
  * @param asOf Unix seconds; only usage that occurred before this counts

@@ -29,40 +29,40 @@ import {
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**
- * Finds in the revisions of events what the events were before a time, because ClickHouse keeps only what they are now.
- * Events that were never corrected are absent.
+ * Finds the values that events had before a time, in the revisions of the events. ClickHouse keeps only the newest
+ * version of an event. Events that were never corrected are absent.
  */
 export type EventsBefore = (
   ids: readonly string[],
   before: Micros,
 ) => Promise<ReadonlyMap<string, CorrectedEvent>>
 
-/** The parts of an event that its corrections change, and its identity. */
+/** The identity of an event, and the fields that corrections change. */
 type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
 
-/** An event that arrived, was corrected or was voided between two times, and what it was at each of the two. */
+/** An event that was accepted, corrected or voided between two times, with its values at both times. */
 export interface EventDifference {
   id: string
-  /** undefined: it was not there yet. */
+  /** Undefined when the event was not accepted yet. */
   then: EventState | undefined
   now: EventState
 }
 
-/** An event as it was at some time. */
+/** The values of an event at some time. */
 export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
 
-/** Reads for one plan, which share a permit. All times in Unix seconds. */
+/** Reads for one plan. They share a permit. All times are Unix seconds. */
 export interface KnownReads {
   /**
    * The usage that an invoice is rated by, as it was known at a second: only events and corrections that were accepted
-   * before it count.
+   * before that second count.
    */
   usageBefore(second: number): Promise<RatedUsage>
   /**
-   * The events in the plan's ranges that were accepted or corrected at `since` or later, and before `before`. Ordered
-   * by their last change, then by id.
+   * The events in the plan's ranges that were accepted or corrected at `since` or later, and before `before`. They are
+   * ordered by their last change, then by id.
    *
-   * @param limit the most events to return
+   * @param limit the largest number of events to return
    */
   differencesBetween(since: number, before: number, limit: number): Promise<EventDifference[]>
 }
@@ -78,7 +78,8 @@ const CHANGED = `
   FROM usage_events FINAL
   PREWHERE ${IN_RANGE} ${OF_ACCOUNT}
   WHERE accepted_at < ${BEFORE} AND (accepted_at >= ${SINCE} OR ifNull(corrected_at >= ${SINCE}, 0)) AND ${OF_PIECES}`
-// Why a subquery: the values in EVENT_COLUMNS have the names of columns, which the conditions would mean otherwise.
+// Why a subquery: EVENT_COLUMNS gives the names of columns to its values. Without a subquery, the conditions would use
+// these values instead of the columns.
 const STANDING_CHANGES = `
   SELECT ${EVENT_COLUMNS}
   FROM (SELECT * ${CHANGED} AND NOT ${REPLACED} ORDER BY ifNull(corrected_at, accepted_at), id LIMIT {limit:UInt32}) AS e`
@@ -86,19 +87,19 @@ const REPLACED_SINCE = `
   SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
 
 /**
- * Reads usage as it was known at some time, from the account's events alone. An answer is final, so callers must not
- * ask for a time before which events may still be accepted.
+ * Reads usage as it was known at some time, from the account's events, without rollups. The answer for a time never
+ * changes. So callers must not ask for a time while events may still be accepted before it.
  *
- * @param rawReads all such reads wait for its permits; see rawReadSemaphore
+ * @param rawReads the semaphore whose permits these reads need; see rawReadSemaphore
  */
 export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   return {
     /**
-     * @param plan its account is in the namespace
+     * @param plan the plan of an account in the namespace
      * @param work may make any number of reads
-     * @param signal stops waiting
+     * @param signal ends the wait for a permit
      * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when the plan's rates
-     *   name too many values, or too many events were corrected since
+     *   name too many values, or too many events were corrected after the time
      */
     read<T>(
       namespaceId: string,
@@ -197,7 +198,8 @@ async function readDifferences(
     starts: pieces.map(({ startAt }) => startAt),
     ends: pieces.map(({ endAt }) => endAt),
   }
-  // In this order: an event that is corrected between the two queries is in both, never in neither.
+  // The order of the queries matters: an event that is corrected between them is in both answers. In the other order,
+  // it would be in none.
   const standing = (await queryRows<EventRow>(client, STANDING_CHANGES, params)).map(eventFromRow)
   const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
   const replacedIds = replaced.map((row) => row.event_id)
@@ -230,13 +232,13 @@ function requireFew(replaced: readonly string[]): void {
   if (replaced.length > REPLACED_MAX)
     throw new DomainError(
       'unprocessable',
-      `more than ${REPLACED_MAX} of these events were corrected since: what they were is not read any more`,
+      `more than ${REPLACED_MAX} of these events were corrected since: too many to look up their earlier values`,
     )
 }
 
 /**
- * @throws Error when a corrected event has no revisions. That is a fault, as a correction is committed as a revision
- *   before it is stored anywhere else
+ * @throws Error when a corrected event has no revisions. That is a fault, because every correction is committed as a
+ *   revision before it is stored anywhere else
  */
 async function* inBatches(
   eventsBefore: EventsBefore,

@@ -8,20 +8,20 @@ import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums.ts'
 import { storedIds } from './stored-ids.ts'
 
 /**
- * Sums are dropped after this time, so that no error stays for good. In a shorter time the accounts of a busy company
- * expire one by one, and one account costs nearly as much to read as a hundred.
+ * Sums are dropped after this time, so that no error stays for ever. With a shorter time, the accounts of a busy
+ * company would expire one by one, and reading one account costs nearly as much as reading a hundred.
  */
 const TTL_MS = 3_600_000
-/** Part of that time by which entries differ, so that not all expire at once. */
+/** The time of an entry is reduced by a random part, at most this one, so that not all entries expire at once. */
 const TTL_VARIES = 0.5
 
-/** A read waits for a write of the account to end, until the write has taken this long. Then it asks ClickHouse. */
+/** A read waits until a write of the account has ended or has taken this long. Then the read asks ClickHouse. */
 const WRITE_AWAITED_MS = 1_000
 
 /** Sums of an account as they were read. */
 export interface SumsRead {
   sums: SumsBySource
-  /** Of the rollups they were read from; Infinity for sums of events. */
+  /** The epoch of the rollups that the sums were read from; Infinity for sums of events. */
   epoch: number
 }
 
@@ -34,9 +34,9 @@ interface Reading {
 /** Writes of an account's usage that are under way. */
 interface Writing {
   count: number
-  /** Of the latest one; by performance.now(). */
+  /** When the latest of these writes began, by performance.now(). */
   begunAt: number
-  /** Whether all events of all of them are new. */
+  /** Whether all events of the account in these writes are new. */
   isNew: boolean
   /** Called when the last write has ended, with the account's sums if they are cached. */
   waiting: Set<(sums: SumsBySource | undefined) => void>
@@ -46,15 +46,16 @@ export type LatestSums = ReturnType<typeof makeLatestSums>
 
 /**
  * Caches the sums of all usage of accounts. It is used only where no other process can write: the embedded engine
- * belongs to one process, and its loader makes all its writes known here. The cached sums are what a read that begins
- * now would find:
+ * belongs to one process, and the loader of that process passes all writes through this cache. The cached sums equal
+ * the sums that a read would find if it began now:
  *
  * - Sums are not cached when usage of the account was being written at any time while they were read.
- * - When a write ends, what it added is added to the cached sums. If that is not known, or the write failed, the sums
- *   are dropped.
- * - While a write is under way, nobody can say whether a read would find it. So nothing is taken from the cache: a read
- *   waits for the end of the write. A read of sums that are not cached waits too, because its answer could not be cached.
- * - When readers use the rollups of another epoch, all sums are dropped: the former rollups may have been wrong.
+ * - When a write ends, the usage that it added is added to the cached sums. If that usage is not known, or the write
+ *   failed, the sums are dropped.
+ * - While a write is under way, a query may find its rows or not. So a read does not use the cached sums, but waits for
+ *   the end of the write. If no sums are cached, a read waits only for a write whose events are all new, because the
+ *   answer of a query during the write could not be cached.
+ * - When readers change to the rollups of another epoch, all sums are dropped: the former rollups may have been wrong.
  *
  * @param emptyFrom Unix seconds; no event that occurred at or after this is stored yet
  */
@@ -101,7 +102,7 @@ export function makeLatestSums(emptyFrom: number) {
 
     /**
      * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached:
-     * requests for accounts that do not exist would push out others.
+     * requests for accounts that do not exist would push the sums of other accounts out of the cache.
      *
      * @param ask reads all usage of the account
      */
@@ -113,7 +114,7 @@ export function makeLatestSums(emptyFrom: number) {
       return sums ?? readInto(name, ask)
     },
 
-    /** Drops what was read from the rollups of other epochs. @param epoch the one that readers use now */
+    /** Drops all cached sums when readers change to another epoch. @param epoch the epoch that readers use now */
     useEpoch(epoch: number): void {
       if (epoch <= epochInUse) return
       epochInUse = epoch
@@ -123,15 +124,16 @@ export function makeLatestSums(emptyFrom: number) {
     /**
      * Runs a write of usage.
      *
-     * @param accounts whose usage the write may change; an account may be listed several times
-     * @param write must not resolve before readers can see what it stored, nor store anything once it has failed
+     * @param accounts the accounts whose usage the write may change; an account may be listed several times
+     * @param write must resolve only when readers can see the rows that it stored. After it has failed, it must store
+     *   nothing more
      */
     whileWriting,
 
     /**
-     * Runs a write of lines of the event log; what its new events add is added to the cached sums.
+     * Runs a write of lines of the event log, and adds the usage of its new events to the cached sums.
      *
-     * @param subjects of the lines, in their order
+     * @param subjects the subjects of the lines, in the order of the lines
      * @param write as in whileWriting
      */
     async whileStoring<T>(
@@ -207,7 +209,9 @@ function writesUnderWay(cached: LRUCache<string, SumsBySource>, reads: ReturnTyp
   }
 }
 
-/** The sums of an account once its writes have ended; undefined when they are not cached, or it takes too long. */
+/**
+ * The sums of an account once its writes have ended; undefined when no sums are cached, or the writes take too long.
+ */
 async function untilWritten({ waiting, begunAt }: Writing): Promise<SumsBySource | undefined> {
   const leftMs = begunAt + WRITE_AWAITED_MS - performance.now()
   if (leftMs <= 0) return undefined

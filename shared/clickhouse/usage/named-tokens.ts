@@ -11,7 +11,7 @@ export const TOKENS_MAX = 8_000
 
 type NamedPair = readonly [property: string, value: string]
 
-/** The values of properties by which usage is split, in the form ClickHouse stores them. */
+/** The values of properties by which usage is split, as the tokens that ClickHouse stores. */
 export interface NamedTokens {
   /** The sources whose usage is split. */
   sources: readonly UsageSource[]
@@ -19,9 +19,9 @@ export interface NamedTokens {
   counts: readonly number[]
   /** The tokens of all sources, in the order of the sources: 12 bytes each, in base64url. */
   packed: string
-  /** The named tokens, as sorted hex, that match an event of a source with these properties; see propertyPairs. */
+  /** The named tokens of an event, from its source and its property pairs (see propertyPairs), as sorted hex. */
   tokensOf(source: UsageSource, pairs: readonly string[]): string[]
-  /** The property and value that a token in a source's events, given as hex, stands for. */
+  /** The property and value of a token in the events of a source. The token is given as hex. */
   pairOf(source: UsageSource, token: string): NamedPair | undefined
 }
 
@@ -57,7 +57,7 @@ export function nameTokens(named: NamedValues): NamedTokens {
   }
 }
 
-/** The named properties of an event of a source with these tokens, given as hex. */
+/** The named properties of an event, from its source and its tokens as hex. */
 export const propertiesOf = (
   source: UsageSource,
   tokens: readonly string[],

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** What property_tokens stores for a property, as 24 hexadecimal digits: the first 96 bits of SHA-256 of its pair. */
+/** The value in the column property_tokens for a property: the first 96 bits of the SHA-256 of its pair, as hex. */
 export const propertyToken = (name: string, value: string): string => tokenOfPair(propertyPair(name, value))
 
 /** The token of a property pair, as 24 hexadecimal digits. */

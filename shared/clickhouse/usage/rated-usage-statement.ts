@@ -22,9 +22,9 @@ export interface RatedWanted {
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
   /** The ranges whose usage is read; they may touch or overlap. */
   ranges: readonly TimeRange[]
-  /** Only these sources; undefined: all. */
+  /** The sources that are read; undefined for all sources. */
   sources?: readonly string[]
-  /** Also read: all usage of these currencies before the last of the seconds `before`. */
+  /** For credit, all usage of these currencies before the last of the times `before` is read, too. Unix seconds. */
   credit: { currencies: readonly string[]; before: readonly number[] }
   /** The values by which usage in the ranges is split. */
   named: NamedTokens
@@ -54,8 +54,8 @@ const { rolled, ofEvent, merged, latestEvent } = MEASURED_COLUMNS
 const UNNAMED = "0 AS is_named, CAST([], 'Array(FixedString(12))') AS tokens"
 
 /**
- * Each token is written after its source, because each source has its own named values. All tokens have the same
- * length.
+ * Lists the named tokens, each after its source, because each source has its own named values. All tokens have the same
+ * length, so two such texts are equal only if source and token are equal.
  */
 const NAMED = `
   SELECT arrayJoin(arrayMap(
@@ -63,8 +63,8 @@ const NAMED = `
     arrayFlatten(arrayMap((source, count) -> arrayWithConstant(count, source), {namedSources:Array(String)}, {tokenCounts:Array(UInt32)})),
     arrayMap(nth -> substring(base64URLDecode({tokens:String}), 1 + 12 * nth, 12), range(arraySum({tokenCounts:Array(UInt32)})))
   ))`
-// Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, compare each event with all named
-// tokens.
+// Why IN with a subquery: ClickHouse makes a hash table of its result. With arrayIntersect, or IN with an array, it
+// would compare each event with all named tokens.
 const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens`
 
 /** The time that is asked about, in microseconds. */
@@ -73,10 +73,10 @@ export const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
 export const REPLACED_MAX = 200_000
 /** Whether an event was different at the time asked about, because it was corrected since. */
 export const REPLACED = `ifNull(corrected_at >= ${BEFORE}, 0)`
-/** Events that were accepted before the time asked about, as they are now, except those that were voided before it. */
+/** Selects the events that were accepted before the time asked about, except those that were voided before it. */
 const KNOWN = `accepted_at < ${BEFORE} AND (voided = 0 OR ${REPLACED})`
 
-/** @param counted a condition for the events that count; the filters are on the key */
+/** @param filters conditions on columns of the sorting key. @param counted a condition for the events that count */
 const eventsOf = (columns: string, filters: readonly string[], counted: string) => `
   SELECT ${columns}, ${ofEvent} FROM usage_events FINAL PREWHERE ${filters.join(' AND ')} WHERE ${counted}`
 
@@ -121,16 +121,16 @@ const OF_ROW = `
   account_id, toString(after_cut) AS after_cut, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
   ${merged}, ${latestEvent}`
 
-/** Usage as it was known at a time; or, instead of usage, the events that were corrected since. */
+/** Usage as it was known at a time, or a list of events that were corrected since that time. */
 export interface KnownRow extends RatedRow {
   /** Ids of replaced events, as hex. If there are any, the sums of the row are of these events and do not count. */
   replaced: string[]
 }
 
 /**
- * Rated usage as it was known at a time, from events alone: those that were accepted before it. Events that were
- * corrected since are listed instead of counted, in the same read of the table. So an event that is being corrected at
- * this moment appears once: it is either counted or listed.
+ * A statement for rated usage as it was known at a time. It reads no rollups, only the events that were accepted before
+ * that time. Events that were corrected since are listed instead of counted, in the same read of the table. So an event
+ * that is being corrected at this moment appears once: it is either counted or listed.
  *
  * @param before in microseconds
  * @returns undefined when there is nothing to read
@@ -157,15 +157,15 @@ export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statem
   return { query, params: { ...terms.params, ...Object.fromEntries(ever), before } }
 }
 
-/** What the selects of one statement have in common. */
+/** The terms that all selects of a statement share. */
 interface SharedTerms extends Cuts {
   /** The range that contains all wanted usage. */
   whole: TimeRange
   /** For usage that is not split by tokens: conditions for the key. */
   unnamedFilters: string[]
-  /** Set if credit is wanted: usage before the ranges counts only in the currencies. See CoverRead. */
+  /** Set if credit is wanted: before the ranges, only usage in the credit's currencies counts. See CoverRead. */
   timeFilter: CoverRead['timeFilter']
-  /** Conditions for usage that is split by tokens; undefined where there is none. */
+  /** Conditions for usage that is split by tokens; undefined when no usage is split. */
   namedFilters: string[] | undefined
 }
 

@@ -31,8 +31,8 @@ export interface RatedUsage {
 }
 
 /**
- * For previews that are asked for one by one, but at the same time. A slow preview delays others no longer than
- * slowAfterMs.
+ * Batches the reads of previews that are requested one by one at the same time. A slow preview delays others no longer
+ * than slowAfterMs.
  */
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
@@ -50,14 +50,14 @@ interface PlanOfNamespace {
 }
 
 /**
- * Reads the usage that invoices are rated by. Each event counts once, as it counts now.
+ * Reads the usage that invoices are rated by. Each event counts once, in its newest version.
  *
- * For any number of pieces, rates and values, ClickHouse is asked which rollups are valid, and then once for
- * everything. Sources that no rate splits by properties are read through rollups; other sources are read from the
- * events in the plans' ranges. Invoices of one namespace that are asked for at the same time share a statement:
- * planning a statement takes ClickHouse longer than reading one more account.
+ * First, ClickHouse is asked which rollups are valid. Then one statement reads all usage, however many pieces, rates
+ * and values there are. Sources that no rate splits by properties are read through rollups. Other sources are read from
+ * the events in the plans' ranges. Invoices of one namespace that are requested at the same time share a statement,
+ * because planning a statement takes ClickHouse longer than reading one more account.
  *
- * @param rawReads long reads wait for its permits; see rawReadSemaphore
+ * @param rawReads the semaphore whose permits long reads need; see rawReadSemaphore
  */
 export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
@@ -93,15 +93,15 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
     /**
      * Reads the usage for an invoice.
      *
-     * @param plan its account is in the namespace
-     * @param signal stops waiting
+     * @param plan the plan of an account in the namespace
+     * @param signal ends the wait for a permit
      * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when the plan's rates
      *   name too many values
      */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
-      // Why the permit comes first: the list of valid rollups is out of date after a moment.
+      // Why the permit comes first: the list of valid rollups is soon out of date, and the wait may take long.
       const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
         tenant: namespaceId,
         signal,
@@ -110,8 +110,9 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
     },
 
     /**
-     * Reads the usage for many invoices, in their order: in one statement, or in several if its parameters would be too
-     * long.
+     * Reads the usage for many invoices with one statement, or with several if the parameters of one would be too long.
+     *
+     * @returns the usage of each plan, in the order of the plans
      */
     async readAll(
       namespaceId: string,
@@ -159,7 +160,7 @@ export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named
   } satisfies RatedWanted
 }
 
-/** The seconds at which usage is split; all usage between one of them and the next counts alike. */
+/** The times, in Unix seconds, at which usage is split. The plan does not distinguish usage between two such times. */
 const cutsOf = (plan: RatedPlan): number[] => [
   creditEnd(plan),
   ...plan.usage.ranges.map(clampRange).flatMap(({ startAt, endAt }) => [startAt, endAt]),
@@ -168,7 +169,7 @@ const cutsOf = (plan: RatedPlan): number[] => [
 const creditEnd = ({ creditBefore }: RatedPlan): number =>
   clampRange({ startAt: 0, endAt: creditBefore }).endAt
 
-/** Groups rows by piece. @param rows of the plan's account; rows in no piece and no credit are left out */
+/** Groups rows by piece. @param rows the rows of the plan's account; rows in no piece and no credit are left out */
 export function ratedUsageOf(plan: RatedPlan, rows: readonly RowOfAccount[], named: NamedTokens): RatedUsage {
   return {
     usage: new Map(
@@ -199,7 +200,7 @@ export function isOfPiece(
 export const isOfCredit = ({ source, after_cut, is_named }: RatedRowKey, plan: RatedPlan): boolean =>
   source === plan.contract.currency && is_named === 0 && Number(after_cut) < creditEnd(plan)
 
-/** Converts the rows of a piece, and merges rows that only other plans of the statement distinguish. */
+/** Converts the rows of a piece. Rows that differ only in values that this plan does not name are merged. */
 const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] =>
   mergeRows(
     rows.map((row) => {
@@ -216,7 +217,7 @@ const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedT
 export function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
   const merged = new Map<string, UsageRow>()
   for (const { source, properties, usage } of rows) {
-    // The values are always in the order of their tokens.
+    // Rows have their properties in the order of the tokens, so equal properties give equal text.
     const key = `${source} ${JSON.stringify(properties)}`
     const before = merged.get(key)
     merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })

@@ -7,10 +7,13 @@ import { requestSemaphore } from '../../batching/request-semaphore.ts'
  */
 const AT_ONCE = 2
 const WAITING_MAX = 1_000
-/** The limit for one company. */
+/** The most reads of one company that wait. */
 const WAITING_MAX_OF_ONE = 100
 
-/** The semaphore of a process that all reads of the events of a whole range share. Companies take turns. */
+/**
+ * Makes the semaphore that limits reads of all events of a range. Such reads of a process share it; companies take
+ * turns.
+ */
 export const rawReadSemaphore = (
   options: Partial<Record<'atOnce' | 'waitingMax' | 'waitingMaxOfOne' | 'waitMs', number>> = {},
 ): FairSemaphore =>

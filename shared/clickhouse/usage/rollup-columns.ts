@@ -1,10 +1,10 @@
 import type { Period } from '../../domain/period.ts'
 import { type Measure, MEASURES } from '../../domain/usage-aggregate.ts'
 
-/** An id begins with the second its event occurred in. */
+/** An event's id begins with the second in which the event occurred. */
 const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'
 
-/** How a measure is read: its columns in a row of rollups and in an event, and how they are merged. */
+/** SQL for each measure: its columns in a row of rollups and in an event, and the expression that merges them. */
 const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string }> = {
   count: { rolled: 'count AS n', ofEvent: 'toUInt64(1) AS n', merged: 'toString(sum(n)) AS count' },
   sum: {
@@ -21,7 +21,7 @@ const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string
   },
 }
 
-/** The columns of some measures; of all measures unless some are named. */
+/** The columns of the given measures, or of all measures if none are given. */
 export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly Measure[] }) => {
   const join = (part: keyof (typeof COLUMNS)[Measure]) =>
     ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')

@@ -13,12 +13,12 @@ import { type NamedTokens, nameTokens, propertiesOf } from './named-tokens.ts'
 import { usageFromRow } from './rated-usage.ts'
 import { type AccountSpan, type RatedRow, ratedUsageStatement } from './rated-usage-statement.ts'
 
-/** Which usage of many accounts is wanted, to rate all of them in the same way. */
+/** Selects usage of many accounts, which are all rated in the same way. */
 export interface SimulatedUsageWanted {
   accounts: readonly string[] | AccountSpan
   /** In order; each begins where the one before ends. */
   periods: readonly TimeRange[]
-  /** Only these sources. */
+  /** The sources that are read. */
   sources: readonly UsageSource[]
   /** The values by which usage of each source is split. */
   named: UsageWanted['named']
@@ -32,16 +32,16 @@ export type SimulatedUsage = Map<string, UsageRow[][]>
 const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
 
 /**
- * Reads the usage of all accounts of a namespace, or of many accounts: first which rollups are valid, and then one
- * statement for everything. Each event counts once, as it counts now.
+ * Reads the usage of many accounts of a namespace. First it asks which rollups are valid; then one statement reads all
+ * usage. Each event counts once, in its newest version.
  *
- * @param rawReads long reads wait for its permits, so that balances need not wait
+ * @param rawReads limits these reads, so that balances need not wait for them
  */
 export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
   return {
     /**
-     * @param signal stops waiting
+     * @param signal ends the wait for a permit
      * @returns undefined when there are more rows than rowsMax
      * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when more values are
      *   named than one query can have
@@ -57,7 +57,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
       }),
 
     /**
-     * The first accounts, by id, that used something in a range.
+     * The first accounts, by id, that have usage in a range.
      *
      * @throws DomainError overloaded, as read does
      */

@@ -8,9 +8,9 @@ const BUCKET_S = 10
 export type StoredIds = ReturnType<typeof storedIds>
 
 /**
- * Remembers which events may be stored already, by their ids and times. An event that it calls new is certainly not
- * stored: all events that occurred since `completeFrom` were added here before they were stored. But it may fail to
- * call a new event new.
+ * Remembers which events may be stored already, by their ids and times. If `add` returns true, the event is certainly
+ * new: every stored event that occurred at or after `completeFrom` was added here before it was stored. If `add`
+ * returns false, the event may be stored or new.
  *
  * @param emptyFrom Unix seconds; no event that occurred at or after this is stored yet
  */
@@ -18,7 +18,7 @@ export function storedIds(emptyFrom: number) {
   let completeFrom = emptyFrom
   let size = 0
   const buckets = new Map<number, Set<number>>()
-  /** Forgets the earlier half of the buckets, so that they need not be sorted often. */
+  /** Forgets the earlier half of the buckets at once, so that the buckets need not be sorted often. */
   const forgetOldest = () => {
     const oldest = [...buckets.keys()].sort((a, b) => a - b).slice(0, Math.ceil(buckets.size / 2))
     for (const nth of oldest) {
@@ -28,7 +28,7 @@ export function storedIds(emptyFrom: number) {
     }
   }
   return {
-    /** Unix seconds. An event that occurred before this is never called new, so it need not be added. */
+    /** Unix seconds. For an event that occurred earlier, `add` always returns false, so a call is not needed. */
     get completeFrom() {
       return completeFrom
     },
@@ -37,7 +37,7 @@ export function storedIds(emptyFrom: number) {
      * Remembers an event that is about to be stored.
      *
      * @param identity identityNumber of its id
-     * @returns whether it is new for certain
+     * @returns whether the event is certainly new
      */
     add(occurredAt: number, identity: number): boolean {
       if (occurredAt < completeFrom) return false

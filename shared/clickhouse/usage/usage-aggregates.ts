@@ -7,18 +7,19 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { propertyToken } from './property-token.ts'
 import { PERIOD_START } from './rollup-columns.ts'
 
-/** Which usage is asked for; a field that is left out does not filter. */
+/** Selects usage; a field that is left out does not filter. */
 export interface UsageSelection {
   range: TimeRange
   accountId?: string | undefined
   source?: UsageSource | undefined
   /** Only events that have this top-level property with this text as its value: see propertyPairs. */
   property?: { name: string; value: string } | undefined
-  /** What is computed; by default everything. */
+  /** The measures that are computed; all by default. */
   measures?: readonly Measure[]
 }
 
-// Why toDecimal256: a sum of Decimal128 wraps around in silence. Why text: bare decimals in JSON are read as doubles.
+// Why toDecimal256: a sum of Decimal128 overflows without an error. Why text: JavaScript reads bare decimals in JSON as
+// doubles.
 const SUM = 'toString(sum(toDecimal256(quantity, 18))) AS sum'
 const COLUMNS: Record<Measure, string> = {
   count: 'toString(count()) AS count',
@@ -55,7 +56,7 @@ const SUMS_OF_ACCOUNTS = `
   PREWHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} WHERE voided = 0
   GROUP BY account_id, source`
 
-/** The measures that were asked for, each as decimal text. */
+/** The requested measures, each as decimal text. */
 export interface AggregateRow extends Partial<Record<Measure, string>> {
   source: string
 }
@@ -138,7 +139,7 @@ export const rangeParams = ({ startAt, endAt }: TimeRange) => ({
   lastBucket: keyBucketOf(endAt - 1),
 })
 
-/** Undefined when the range can contain nothing. */
+/** Undefined when the clamped range is empty. */
 function paramsOf(namespaceId: string, { accountId, source, property, range }: UsageSelection) {
   const clamped = clampRange(range)
   if (clamped.startAt >= clamped.endAt) return undefined

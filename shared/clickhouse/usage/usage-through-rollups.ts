@@ -28,8 +28,8 @@ interface Query {
 }
 
 /**
- * The same usage that the events give, but read through rollups wherever these are complete. Sums of accounts are short
- * reads; all other reads may take long.
+ * Reads usage through rollups wherever rollups are complete. The answers equal those of usageAggregateRepository. Sums
+ * of accounts are short reads; all other reads may take long.
  *
  * @param latestSums caches sums of accounts; undefined where other processes may write usage
  */

@@ -30,7 +30,7 @@ export const usageOfEvent = (event: LatestEvent): MeasuredUsage => ({
   latest: event,
 })
 
-/** Merges the measures of two sets that have no event in common. It is associative and commutative. */
+/** Merges the measures of two sets that have no event in common. The function is associative and commutative. */
 export const mergeUsage = (a: MeasuredUsage, b: MeasuredUsage): MeasuredUsage => ({
   count: a.count + b.count,
   sum: addAmounts(a.sum, b.sum),
@@ -47,7 +47,8 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
 
 /**
  * The exact value of an aggregation, to which a price is applied; 0 without events. An average is the sum divided by
- * the count: rounded to 18 places, a third of a very large price would be off by a dollar.
+ * the count, not rounded. If it were rounded to 18 decimal places, a very large price could give an amount that is
+ * wrong by a dollar.
  */
 export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined || aggregation !== 'avg') return quantityOf(usage, aggregation)
@@ -55,8 +56,8 @@ export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: A
 }
 
 /**
- * The value of an aggregation that is shown. An average is rounded half even to 18 places, as in all answers about
- * usage and in the query of an invoice line.
+ * The value of an aggregation that is shown. An average is rounded to 18 decimal places, half to even. All answers
+ * about usage, and the query of an invoice line, round in the same way.
  */
 export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined) return RATIO_ZERO

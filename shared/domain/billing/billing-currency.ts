@@ -2,12 +2,12 @@ import { DomainError } from '../../errors/domain-error.ts'
 import { findIsoCurrency } from '../iso-currency.ts'
 
 /**
- * Reads a currency for billing. Its amounts are rounded to the minor units that ISO 4217 gives for it.
+ * Parses a currency for billing. Its amounts are rounded to the minor units that ISO 4217 gives for it.
  *
  * @param code three letters, upper or lower case
  * @param field the name of the field, for the error
  * @returns the code in lower case
- * @throws DomainError unprocessable for a code that ISO 4217 does not have or gives no minor units, such as gold
+ * @throws DomainError unprocessable when ISO 4217 does not have the code, or gives no minor units for it, as for gold
  */
 export function parseBillingCurrency(code: string, field = 'currency'): string {
   const currency = code.toLowerCase()

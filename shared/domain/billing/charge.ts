@@ -14,7 +14,7 @@ import { costOf, type TierCost } from './cost.ts'
 import { type Share, shareRatio } from './pieces.ts'
 import type { PriceTerms } from './price.ts'
 
-/** What a price is applied to. */
+/** The quantity that a price is applied to, and the conditions of the line. */
 export interface ChargeRequest {
   /** In the unit of the metric or currency that is measured; negative usage is billed as 0. */
   quantity: Ratio
@@ -33,16 +33,16 @@ export interface ChargeRequest {
 export interface Charge {
   /** The part of the quantity that is priced: the part above the included quantity; never negative. */
   billableQuantity: Ratio
-  /** Before discount, share and bounds; only for graduated and volume prices. */
+  /** The cost in each tier, before discount, share and bounds. Only for graduated and volume prices. */
   tiers?: TierCost[]
-  /** Which bound of the price changed the amount, if one did. */
+  /** The bound of the price that changed the amount, if there is one. */
   bound?: 'minimum' | 'maximum'
   exactAmount: Ratio
   /** Rounded to the minor unit, ties up. */
   amount: Ratio
 }
 
-/** Computes what one price charges for a piece. A line's amount is rounded here, and nowhere else. */
+/** Computes the charge of one price for a piece. Only this function rounds the amount of a line. */
 export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Charge {
   const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
   const included = terms.model === 'flat' ? RATIO_ZERO : terms.includedQuantity
@@ -54,7 +54,7 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
   const { exactAmount, bound } = withinBounds(terms, x, request.share)
-  // Why no spread syntax: it took a large part of the time of rating.
+  // Why no spread syntax: it took a large part of the time that rating takes.
   const charge: Charge = { billableQuantity, exactAmount, amount: roundHalfUp(exactAmount, minorUnits) }
   if (cost.tiers !== undefined) charge.tiers = cost.tiers
   if (bound !== undefined) charge.bound = bound
@@ -67,7 +67,7 @@ export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model ==
 const lessDiscount = (x: Ratio, percent: Ratio): Ratio =>
   isZeroRatio(percent) ? x : percentOf(x, subtractRatios(HUNDRED, percent))
 
-/** The minimum is compared with the amount after the discount: a discount never lowers a commitment. */
+/** The minimum is compared with the amount after the discount, so that a discount never lowers a minimum. */
 function withinBounds(
   terms: PriceTerms<Ratio>,
   x: Ratio,

@@ -4,20 +4,20 @@ import { pieceOf } from './pieces.ts'
 
 /**
  * A grant that a credit line gives. Times are Unix seconds. The line and `periodStartAt` are the key of the grant, so
- * it is given only once.
+ * the grant is given only once.
  */
 export interface DueCredit {
   /** The start of the whole period, which may begin before the contract. */
   periodStartAt: number
-  /** The end of the period. If the line is still in force then, it gives its next grant. */
+  /** The end of the period. If the line is still in force then, the line gives its next grant. */
   periodEndAt: number
-  /** Decimal text; the full amount, also for a part of a period. */
+  /** Decimal text. It is the full amount, even if the line covers only a part of the period. */
   amount: string
   effectiveAt: number
   expiresAt: number | null
 }
 
-/** Limits the grants of a line; without limits all are returned. */
+/** Limits the grants of a line. Without limits, all grants are returned. */
 interface DueOptions {
   /** Only grants of periods that end after this second. */
   endingAfter?: number
@@ -26,8 +26,8 @@ interface DueOptions {
 }
 
 /**
- * The grants that a credit line had to give up to and including the second `now`, oldest first. A cancellation takes
- * back none of them.
+ * The grants that a credit line had to give up to and including the second `now`, oldest first. A cancellation of the
+ * contract revokes none of them.
  */
 export function creditsDue(
   contract: ContractTimes,

@@ -4,12 +4,12 @@ import { periodAt } from './periods.ts'
 
 export type ContractStatus = 'scheduled' | 'active' | 'canceled' | 'ended'
 
-/** When a contract is to end; `cancelAt` is in Unix seconds. */
+/** A request that a contract ends at some time; `cancelAt` is in Unix seconds. */
 export type CancelRequest = { mode: 'immediate' } | { mode: 'period_end' } | { mode: 'at'; cancelAt: number }
 
 /**
- * The status of a contract at an instant, in Unix seconds. It is computed from the contract's times, so any instant can
- * be given.
+ * The status of a contract at an instant, in Unix seconds. It is computed from the contract's times alone, so the
+ * instant may also be in the past or in the future.
  */
 export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, now: number): ContractStatus {
   if (cancelAt !== null && cancelAt <= now && cancelAt <= (endsAt ?? Infinity)) return 'canceled'
@@ -19,8 +19,8 @@ export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, no
 
 /**
  * A contract as it was known at an instant, in Unix seconds, as far as its present state shows it. A cancellation never
- * takes effect in the past. So only one kind of later cancellation matters: one that was requested and took effect in
- * the second `knownAt`.
+ * takes effect in the past. So a cancellation that was requested later matters only in one case: if it was requested
+ * and took effect in the second `knownAt`. Then the result is a contract without the cancellation.
  */
 export function contractKnownAt<
   C extends Pick<ContractTimes, 'cancelAt'> & { cancellation: { requestedAt: number } | null },
@@ -31,7 +31,7 @@ export function contractKnownAt<
 }
 
 /**
- * When a contract ends if it is canceled now.
+ * The time at which a contract ends if it is canceled now.
  *
  * @param now in whole Unix seconds
  * @returns Unix seconds: now or later; for a contract that is already canceled, the time at which it was canceled
@@ -75,8 +75,8 @@ export function requireChangeable(contract: ContractTimes, effectiveAt: number, 
 }
 
 /**
- * Checks that a contract is running or will run: otherwise its cancellation cannot be taken back, nor its lines
- * changed.
+ * Checks that a contract is in force or will be. Otherwise its cancellation cannot be withdrawn, and its lines cannot
+ * be changed.
  *
  * @throws DomainError conflict when the contract is over
  */

@@ -1,19 +1,19 @@
 import type { UsageSource } from '../usage-source.ts'
 import type { Schedule } from './periods.ts'
 
-/** When a contract runs; all in Unix seconds. */
+/** The times that decide when a contract is in force. All are Unix seconds. */
 export interface ContractTimes extends Schedule {
   startsAt: number
-  /** null: open. */
+  /** Null if the contract has no end. */
   endsAt: number | null
   cancelAt: number | null
 }
 
-/** An entry of a timeline. Changes add entries and end entries. Times are Unix seconds; the end is exclusive. */
+/** An entry of a timeline. A change adds entries and ends entries. Times are Unix seconds; the end is exclusive. */
 export interface Entry {
   id: string
   startsAt: number
-  /** null: open. Equal to the start: the entry was withdrawn and is never in force. */
+  /** Null if the entry has no end. If it equals the start, the entry was withdrawn and is never in force. */
   endsAt: number | null
 }
 
@@ -21,14 +21,14 @@ export interface Entry {
 export interface PriceOverride {
   productId: string
   /**
-   * The value of the rate's property that this price is for; null: all values that the rate does not list. Undefined:
-   * all values that no other override names.
+   * The value of the rate's property that this price is for. Null means all values that the rate does not list.
+   * Undefined means all values that no other override names.
    */
   value?: string | null
   priceId: string
 }
 
-/** Follows a rate card. */
+/** A line that charges usage by a rate card. */
 export interface CardLine extends Entry {
   kind: 'card'
   rateCardId: string
@@ -37,7 +37,7 @@ export interface CardLine extends Entry {
   discountPercent: string
 }
 
-/** Charges a price for a stated quantity. */
+/** A line that charges a price for a stated quantity. */
 export interface PriceLine extends Entry {
   kind: 'price'
   priceId: string
@@ -46,14 +46,14 @@ export interface PriceLine extends Entry {
   discountPercent: string
 }
 
-/** The least amount that the lines of a period cost together. */
+/** A line that sets the least amount that all lines of a period cost together. */
 interface MinimumLine extends Entry {
   kind: 'minimum'
   /** Decimal text, for a whole period. */
   minimumAmount: string
 }
 
-/** Gives a grant in each period. */
+/** A line that gives a grant in each period. */
 export interface CreditLine extends Entry {
   kind: 'credit'
   /** Decimal text. */

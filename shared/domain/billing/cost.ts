@@ -15,14 +15,14 @@ import {
 } from '../../amount/ratio.ts'
 import type { PriceTerms, Tier } from './price.ts'
 
-/** The part of a quantity that lies in one tier. */
+/** The part of a quantity that is in one tier, and its cost. */
 export interface TierCost {
   upTo: Ratio | null
   quantity: Ratio
   exactAmount: Ratio
 }
 
-/** What a quantity costs. */
+/** The cost of a quantity. */
 export interface Cost {
   exactAmount: Ratio
   /** The tiers that the quantity reaches, for graduated and volume prices; otherwise undefined. */
@@ -30,7 +30,7 @@ export interface Cost {
 }
 
 /**
- * What a quantity costs before discount, share and bounds; not rounded.
+ * The exact cost of a quantity, before discount, share and bounds.
  *
  * @param quantity in the unit of the metric or currency that is measured, without the included quantity; not negative
  */
@@ -59,7 +59,7 @@ const ofTiers = (tiers: TierCost[]): Cost => ({
   tiers,
 })
 
-/** Prices each part of the quantity by the tier it lies in. */
+/** Prices each part of the quantity by the tier that contains the part. */
 function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
   const entered: TierCost[] = []
   let below = RATIO_ZERO
@@ -72,7 +72,7 @@ function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): 
   return entered
 }
 
-/** Prices the whole quantity by the tier it ends in. */
+/** Prices the whole quantity by the tier that contains its end. */
 function volume(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
   if (isZeroRatio(quantity)) return []
   const tier = tiers.find(({ upTo }) => upTo === null || compareRatios(quantity, upTo) <= 0)

@@ -12,9 +12,9 @@ import { groupBy } from '../../collections/group-by.ts'
 
 /** A grant to the invoice's account, in its currency. Times are Unix seconds and may have a fraction. */
 export interface CreditGrant {
-  /** null: a contract line calls for this grant, but it is not stored yet. */
+  /** Null if the grant is due from a contract's credit line, but not stored yet. */
   id: string | null
-  /** Negative for a debit: what an earlier invoice took. */
+  /** Negative for a debit, which records the credit that an earlier invoice used. */
   amount: Ratio
   effectiveAt: number
   expiresAt: number | null
@@ -35,22 +35,24 @@ export interface Credit {
   amountDue: Ratio
 }
 
-/** What an invoice's credit is computed from. */
+/** The values that an invoice's credit is computed from. */
 export interface CreditRequest {
   total: Ratio
   grants: readonly CreditGrant[]
-  /** All usage in the currency since the beginning that occurred before `before`. */
+  /** All usage ever in the currency that occurred before `before`. */
   usage: Ratio
-  /** Unix seconds. A grant that begins exactly then does not count. A grant that ends exactly then still does. */
+  /** Unix seconds. A grant that begins exactly then does not count. A grant that ends exactly then still counts. */
   before: number
   minorUnits: number
 }
 
-/** Whether any credit is in force, without regard to usage. If none is, usage in the currency changes no invoice. */
+/**
+ * Whether any credit is in force, even if usage has used it up. Without credit, usage in the currency has no effect.
+ */
 export const hasCredit = (grants: readonly CreditGrant[], before: number): boolean =>
   grants.some((grant) => isInForce(grant, before) && isPositive(grant))
 
-/** Computes how much credit is applied to an invoice. The balance stays as it is until the invoice is settled. */
+/** Computes how much credit is applied to an invoice. The balance does not change until the invoice is settled. */
 export function applyCredit({ total, grants, usage, before, minorUnits }: CreditRequest): Credit {
   const inForce = grants.filter((grant) => isInForce(grant, before))
   const positive = inForce.filter(isPositive)
@@ -73,8 +75,9 @@ const isInForce = (grant: CreditGrant, before: number): boolean =>
 const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, RATIO_ZERO) > 0
 
 /**
- * The credit that expires soonest is spent first; of credits that expire together, the credit that took effect first.
- * If both times are equal, stored grants come before grants that are not yet stored.
+ * The order of spending. The grant that expires first is spent first. Of grants that expire at the same time, the grant
+ * that took effect first is spent first. If both times are equal, stored grants come before grants that are not stored
+ * yet.
  */
 function bySpending(a: CreditGrant, b: CreditGrant): number {
   const [aEnd, bEnd] = [a.expiresAt ?? Infinity, b.expiresAt ?? Infinity]
@@ -84,16 +87,17 @@ function bySpending(a: CreditGrant, b: CreditGrant): number {
   return a.id < b.id ? -1 : Number(a.id > b.id)
 }
 
-/** A grant, and the part of it that is left. */
+/** A grant, and the part of its amount that is left. */
 interface Left {
   grant: CreditGrant
   left: Ratio
 }
 
 /**
- * What remains of each positive grant, in the order of spending, after `usedUp` in total is taken from them. A debit is
- * first taken from grants that end when it does, because settling an invoice gives each debit the end of its grant.
- * Everything else, such as usage in the currency, is taken in the order of spending.
+ * The part of each positive grant that remains after `usedUp` in total is taken from all grants, in the order of
+ * spending. A debit is first taken from grants that end at the same time as the debit, because settling an invoice
+ * gives each debit the end of its grant. Everything else, such as usage in the currency, is taken in the order of
+ * spending.
  */
 function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
   const debits = groupBy(

@@ -6,29 +6,29 @@ import { compareCodePoints, type InvoiceLine } from './rate-usage.ts'
 
 /** A number in the earlier invoice and in the current invoice. */
 export interface NumberDifference {
-  /** null: the earlier invoice does not have the number, which counts as 0. */
+  /** Null if the earlier invoice does not have the number. Then the number counts as 0. */
   then: Ratio | null
   now: Ratio | null
   /** `now` minus `then`. */
   difference: Ratio
 }
 
-/** What identifies a line in two invoices of one plan. */
+/** Identifies a line in two invoices of one plan. */
 export interface LineKey {
   lineId: string
-  /** null: a price of the contract itself. */
+  /** Null for a price that the contract names itself. */
   rateId: string | null
   value: string | null
   startAt: number
 }
 
-/** A line that one of the invoices has, or both. */
+/** A line that is in one of the invoices, or in both. */
 export interface LineDifference extends LineKey {
   quantity: NumberDifference
   amount: NumberDifference
 }
 
-/** How an invoice differs from the invoice as it was known earlier. */
+/** The differences between an invoice and the invoice as it was known earlier. */
 export interface InvoiceDifference {
   /** In the order of the invoice. */
   lines: LineDifference[]
@@ -106,7 +106,7 @@ const keyOf = ({ lineId, rate, value, startAt }: InvoiceLine): LineKey => ({
 const byKey = (lines: readonly InvoiceLine[]): Map<string, InvoiceLine> =>
   new Map(lines.map((line) => [JSON.stringify(keyOf(line)), line]))
 
-/** In the order of an invoice: null, which stands for all other values, comes last. */
+/** Compares values for the order of an invoice. Null, which means all other values, comes last. */
 function byValue(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return compareCodePoints(a, b)

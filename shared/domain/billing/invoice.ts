@@ -64,9 +64,9 @@ export interface Invoice extends Credit {
   asOf: number
   usageAsOf: number
   lines: InvoiceLine[]
-  /** The sum of the rounded lines, so that the printed amounts add up. */
+  /** The sum of the rounded amounts of the lines, so that the printed amounts add up. */
   subtotal: Ratio
-  /** What the contract's minimum adds to the subtotal. */
+  /** The amount that the contract's minimum adds to the subtotal. */
   minimumAdjustment: Ratio
   /** Before tax. */
   total: Ratio
@@ -84,8 +84,8 @@ export type NewestCredits = ReadonlyMap<string, number>
  * Rates a period. The preview of one invoice and the list of invoices both use this function.
  *
  * @param now in Unix seconds; used only for the status
- * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked when
- *   the contract was written
+ * @throws Error when a price that the plan needs is missing, or the currency has no minor units. Both were checked when
+ *   the contract was stored
  */
 export function invoiceOf(
   plan: InvoicePlan,
@@ -158,7 +158,7 @@ const minimumOf = ({ line, share }: Piece): Ratio =>
 type GrantReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * Only usage in the contract's currency before this time, in Unix seconds, must be read. It is 0 when there is no
+ * The time, in Unix seconds, before which usage in the contract's currency must be read. It is 0 when there is no
  * credit that such usage could use up.
  */
 export const currencyUsageBefore = (plan: InvoicePlan, readings: GrantReadings): number =>
@@ -170,9 +170,9 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
 ]
 
 /**
- * Grants that are due but not stored yet, with the amounts and times that they will have when they are stored. So an
- * answer does not depend on when they are stored. Expired grants are left out. Periods whose grant is stored or has
- * expired are skipped, so that the work does not grow with the age of the contract.
+ * Grants that are due but not stored yet, with the amounts and times that they will have when they are stored. So the
+ * invoice is the same before and after the grants are stored. Expired grants are left out. Periods whose grant is
+ * stored or has expired are skipped, so that the work does not grow with the age of the contract.
  */
 const creditsToCome = (
   { contract, creditLines, creditBefore }: InvoicePlan,

@@ -12,7 +12,7 @@ interface Archivable {
   archivedAt: Date | null
 }
 
-/** What lines refer to, by id. An id that does not exist has no entry. */
+/** The resources that lines refer to, by id. An id that does not exist has no entry. */
 export interface LineReferences {
   prices: ReadonlyMap<string, Price & Archivable>
   rateCards: ReadonlyMap<string, { currency: string } & Archivable>
@@ -21,7 +21,7 @@ export interface LineReferences {
   metricIds: ReadonlySet<string>
 }
 
-/** What is wrong with a line, and in which field; '' means the line as a whole. */
+/** A fault of a line, and the field that has it; '' means the line as a whole. */
 export interface LineFault {
   /** For example `price_overrides[2].price_id`. */
   field: string
@@ -29,7 +29,7 @@ export interface LineFault {
 }
 
 /**
- * Why a new line cannot be added to a contract, or undefined when it can.
+ * The reason why a new line cannot be added to a contract; undefined if the line can be added.
  *
  * @param saysQuantity whether the request states a quantity; if not, the quantity is 1
  */
@@ -96,9 +96,10 @@ function findOverrideFault(
     return findReferenceFault('price', price, currency)
   if (price.productId !== productId) return 'the price is of another product'
   const { terms } = price
-  if (terms.model === 'flat' && !terms.recurring) return 'the price is due once, and what a card rates is not'
-  // A card may price the product in several ways: it is enough if the price fits one of them. If the card does not
-  // price the product yet, a rate for it may be added later.
+  if (terms.model === 'flat' && !terms.recurring)
+    return 'the price is due once, but a card charges in every period'
+  // A card may have several rates for the product. It is enough if the price fits one of them. If the card has no rate
+  // for the product yet, such a rate may be added later.
   const faults = (rates.get(rateCardId) ?? [])
     .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
     .map((rate) => findUseFault(rate, terms, currency))
@@ -120,11 +121,11 @@ function findPriceFault(
       text: 'the price is a percentage, which needs usage: put it into a rate of a card',
     }
   if (price?.terms.model === 'flat' && saysQuantity)
-    return { field: 'quantity', text: 'a flat price takes none' }
+    return { field: 'quantity', text: 'a flat price has no quantity' }
   return undefined
 }
 
-/** Why a line cannot use what it refers to. */
+/** The reason why a line cannot use the price or the rate card that it refers to. */
 function findReferenceFault(
   what: 'price' | 'rate card',
   found: ({ currency: string } & Archivable) | undefined,
@@ -138,9 +139,9 @@ function findReferenceFault(
 /**
  * The first line of a kind that overlaps in time with an earlier line of that kind in the list, or undefined. A
  * contract has at most one minimum and one card at a time. Times after a cancellation count, too, because a
- * cancellation can be taken back.
+ * cancellation can be withdrawn.
  *
- * @param lines of one contract
+ * @param lines the lines of one contract
  */
 export function findSecondAtOnce(
   lines: readonly ContractLine[],

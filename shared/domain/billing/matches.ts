@@ -9,13 +9,14 @@ export interface Rateable {
 }
 
 /**
- * Stands for all values that a rate does not list, and for usage without the property. For a rate that lists no
- * values: all usage.
+ * Means all values that a rate does not list, and usage without the property. For a rate that lists no values, it means
+ * all usage.
  */
 export const REST = null
 
 /**
- * The text by which a top-level property is compared; undefined when the property is absent or propertyText gives none.
+ * The text by which a top-level property is compared. Undefined if the property is absent, or propertyText returns
+ * undefined for its value.
  */
 export const valueOf = (properties: Properties, name: string): string | undefined =>
   Object.hasOwn(properties, name) ? propertyText(properties[name]) : undefined
@@ -29,7 +30,7 @@ const matches = (rate: Rate, usage: Rateable): boolean =>
   })
 
 /**
- * Which of a rate's prices applies to usage.
+ * Finds which of a rate's prices applies to usage.
  *
  * @returns the listed value, REST, or undefined when the rate does not match
  */

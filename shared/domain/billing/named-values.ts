@@ -1,7 +1,7 @@
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 
-/** The values of properties by which rates split usage: for each source, and for each of its properties. */
+/** The values of properties by which rates split usage, by source and by property. */
 export type NamedValues = ReadonlyMap<UsageSource, ReadonlyMap<string, ReadonlySet<string>>>
 
 /** One property of a source, and some of its values. */

@@ -21,9 +21,9 @@ export interface Overlap {
 
 /**
  * Decides exactly whether one event could match two rates with the same aggregation. Rates with different aggregations
- * never overlap, because both the sum and the count of an event may be rated.
+ * never overlap, because a card may rate both the sum and the count of the same events.
  *
- * @returns such an event, or undefined when there can be none
+ * @returns an event that matches both rates, or undefined if there can be none
  * @internal
  */
 export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
@@ -37,7 +37,7 @@ export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
  * The first two of a card's rates that overlap, or undefined. Ended rates count for the time in which they were in
  * force.
  *
- * @param newFrom the index of the first new rate; the rates before it are known not to overlap each other
+ * @param newFrom the index of the first new rate. The rates before it must not overlap each other
  */
 export function findOverlap(rates: readonly Rate[], newFrom = 0): Overlap | undefined {
   const sharers = scopeSharers(rates.slice(newFrom))
@@ -64,11 +64,11 @@ const meetingOf = (a: Rate, b: Rate): number | undefined =>
     : intersect(rangeOf(a), rangeOf(b))?.startAt
 
 /**
- * Returns a function that finds, for a rate, which of `others` share a value with it in every property on which both
- * have a condition. In its result, bit n stands for the n-th of `others`.
+ * Returns a function that finds, for a rate, those of `others` that share a value with the rate in every property on
+ * which both have a condition. In its result, bit n is set if the n-th of `others` is one of them.
  *
- * Why not pair by pair: 200 rates with five filters of a hundred values each would need ten million look-ups, which
- * would block the event loop.
+ * Why pairs are not compared one by one: 200 rates with five filters of a hundred values each would need ten million
+ * look-ups, which would block the event loop.
  */
 function scopeSharers(others: readonly Rate[]): (rate: Rate) => bigint {
   const all = (1n << BigInt(others.length)) - 1n
@@ -95,8 +95,8 @@ function scopeSharers(others: readonly Rate[]): (rate: Rate) => bigint {
 }
 
 /**
- * For each property of either scope, one value that both allow. Undefined when a property has no such value. Properties
- * are independent of each other.
+ * For each property of either scope, one value that both scopes allow. Undefined if some property has no such value.
+ * Each property can be decided alone, because its condition does not depend on other properties.
  */
 function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefined {
   const chosen: [string, string][] = []
@@ -108,7 +108,7 @@ function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefine
   return Object.fromEntries(chosen)
 }
 
-/** @param a, b the allowed values; undefined: any value. At most one of the two is undefined */
+/** @param a, b the allowed values; undefined if any value is allowed. At most one of the two is undefined */
 function commonValue(a?: ReadonlySet<string>, b?: ReadonlySet<string>): string | undefined {
   for (const value of a ?? b ?? []) if (b?.has(value) ?? true) return value
   return undefined

@@ -1,12 +1,12 @@
 import { monthsAfter } from '../month.ts'
 import type { TimeRange } from '../time-range.ts'
 
-/** How long a contract's periods are. */
+/** The length of a contract's periods. */
 export type Cadence = 'day' | 'week' | 'month' | 'quarter' | 'half_year' | 'year'
 
-/** Where periods begin. */
+/** Decides when periods begin. */
 export interface Schedule {
-  /** In Unix seconds: one of the boundaries. There are periods before it, too. */
+  /** One of the boundaries, in Unix seconds. There are periods before it, too. */
   anchorAt: number
   cadence: Cadence
 }
@@ -22,18 +22,18 @@ const MONTHS: Partial<Record<Cadence, number>> = { month: 1, quarter: 3, half_ye
 /**
  * The second at which a period begins and the period before it ends.
  *
- * @param k the number of periods after the anchor; negative: before it
+ * @param k the number of periods after the anchor; negative for periods before the anchor
  * @returns Unix seconds. Boundaries keep the anchor's time and day of the month; in a month without that day, the
  *   boundary is on the last day
  */
 export function boundary({ anchorAt, cadence }: Schedule, k: number): number {
   const length = LENGTH_S[cadence]
-  // Why always from the anchor: if each boundary were counted from the one before, a 31st would stay the 28th after
-  // February.
+  // Why each boundary is computed from the anchor: if it were computed from the boundary before, a 31st would become
+  // the 28th in February and stay so in all later months.
   return length === undefined ? monthsAfter(anchorAt, k * monthsOf(cadence)) : anchorAt + k * length
 }
 
-/** The index of the period that contains a second: the k with boundary(k) ≤ second < boundary(k + 1). */
+/** The index k of the period that contains a second: boundary(k) ≤ second < boundary(k + 1). */
 export function periodIndex(schedule: Schedule, second: number): number {
   const { anchorAt, cadence } = schedule
   const length = LENGTH_S[cadence]

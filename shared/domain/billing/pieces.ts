@@ -10,8 +10,8 @@ export interface Share {
 }
 
 /**
- * When a contract is in force: from its start to its end or its cancellation, whichever is earlier; to Infinity when it
- * has neither.
+ * The range in which a contract is in force: from its start to its end or its cancellation, whichever is earlier. The
+ * range ends at Infinity if the contract has neither.
  */
 export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes, 'anchorAt' | 'cadence'>) =>
   ({ startAt: startsAt, endAt: Math.min(endsAt ?? Infinity, cancelAt ?? Infinity) }) satisfies TimeRange

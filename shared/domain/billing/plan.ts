@@ -11,7 +11,7 @@ import { byStart, isOpenAt } from './timeline-change.ts'
 export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {
   line: L
   share: Share
-  /** For a card line: the rates in force when the piece begins, in the order of the invoice; otherwise none. */
+  /** For a card line, the rates in force when the piece begins, in the order of the invoice. Empty for other lines. */
   rates: readonly Rate[]
 }
 
@@ -23,10 +23,10 @@ export interface UsageWanted {
   named: NamedValues
 }
 
-/** The plan of an invoice preview, made before usage, prices and credit are read. All times are in Unix seconds. */
+/** The plan of an invoice preview. It is made before usage, prices and credit are read. All times are Unix seconds. */
 export interface InvoicePlan {
   contract: Contract
-  /** From boundary to boundary. */
+  /** The whole period, from boundary to boundary. */
   fullPeriod: TimeRange
   /** The part of `fullPeriod` in which the contract is in force. */
   period: TimeRange
@@ -35,9 +35,9 @@ export interface InvoicePlan {
   /** In the order of the invoice. */
   pieces: readonly Piece[]
   usage: UsageWanted
-  /** Credit is computed as of this time, from earlier grants and earlier usage in the contract's currency. */
+  /** Credit is computed as of this time, from grants and usage in the contract's currency before it. */
   creditBefore: number
-  /** The credit lines that may have to give grants before `creditBefore` that are not stored yet. */
+  /** The credit lines in the contract's currency. Some of their grants before `creditBefore` may not be stored yet. */
   creditLines: readonly CreditLine[]
 }
 
@@ -48,9 +48,9 @@ interface PlanRequest {
 }
 
 /**
- * Plans what must be read and rated for a period of a contract.
+ * Plans which data must be read, and which pieces must be rated, for a period of a contract.
  *
- * @param rateCards for each card that a line follows, by its id: all rates that the card ever had
+ * @param rateCards all rates that a card ever had, by the card's id, for each card that a line uses
  * @throws DomainError unprocessable when `at` lies outside the contract
  * @throws Error when a card is missing: a bug of the caller
  */
@@ -83,8 +83,8 @@ export function planInvoice(
 }
 
 /**
- * The default for `at`: now, or the contract's first second if it has not begun, or its last second if it is over. All
- * are in Unix seconds.
+ * The default for `at`: now; the contract's first second if it has not begun; its last second if it is over. All are
+ * Unix seconds.
  */
 export function defaultSecond(contract: Contract, now: number): number {
   const { startAt, endAt } = contractRange(contract)
@@ -128,7 +128,7 @@ function ratesOf(line: CardLine, rateCards: ReadonlyMap<string, readonly Rate[]>
   return rates
 }
 
-/** The ranges of card lines, also of cards without rates, because usage that no rate matches is reported. */
+/** The ranges of card lines. Cards without rates are included, because invoices report usage that no rate matches. */
 const rangesOf = (pieces: readonly Piece[], asOf: number): UsageWanted['ranges'] =>
   pieces.flatMap((piece, index) => {
     const range = intersect(piece, { startAt: -Infinity, endAt: asOf })

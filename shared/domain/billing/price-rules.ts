@@ -6,7 +6,7 @@ import { scopeOf } from './scope.ts'
 
 const PERCENT_MAX = ratioOf(1_000n)
 
-/** Says in one clause how a price's terms contradict each other, or undefined when they are valid. */
+/** The reason, as one clause, why a price's terms are not valid; undefined if they are valid. */
 export function findTermsFault(terms: PriceTerms): string | undefined {
   const read = readTerms(terms)
   if (read.model === 'flat') return undefined
@@ -40,10 +40,10 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
 }
 
 /**
- * Says in one clause why a rate cannot be on a card, or undefined when it can. findOverlap checks whether it overlaps
- * another rate.
+ * The reason, as one clause, why a rate cannot be on a card; undefined if it can. This function does not check whether
+ * the rate overlaps another rate; findOverlap does.
  *
- * @param prices with all prices that the rate names
+ * @param prices must contain all prices that the rate names
  * @param currency the card's currency
  * @throws Error when a price of the rate is missing
  */
@@ -51,7 +51,7 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
   const named = pricesOfRate(rate).map((id) => priceIn(prices, id))
   if (named.length === 0) return 'a rate needs a price'
   if ((rate.groupBy === null) !== (rate.prices.length === 0))
-    return 'prices stand with group_by, and with nothing else'
+    return 'prices and group_by must be given together'
   if (rate.groupBy !== null && rate.filters.some(({ property }) => property === rate.groupBy))
     return `a filter cannot be on ${rate.groupBy}, which is the group_by property`
   for (const [property, values] of scopeOf(rate))
@@ -68,7 +68,7 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
 }
 
 /**
- * Why a price cannot be applied to a rate's usage, as the end of a sentence.
+ * The reason why a price cannot be applied to a rate's usage, as the end of a sentence; undefined if it can be applied.
  *
  * @param currency the currency of the price
  */
@@ -83,7 +83,7 @@ export function findUseFault(
       ? undefined
       : 'is no flat, recurring price, and without metric_id or currency there is no usage'
   }
-  if (terms.model === 'flat') return 'is flat, which no usage feeds'
+  if (terms.model === 'flat') return 'is flat, so usage has no effect on it'
   if (terms.model === 'percentage' && !isMetric(rate.source) && rate.source !== currency)
     return `is a percentage of ${rate.source}: there is no exchange into ${currency}`
   return undefined

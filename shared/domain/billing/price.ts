@@ -1,15 +1,15 @@
 import { parseRatio, type Ratio } from '../../amount/ratio.ts'
 
-/** One step of a tiered price. A quantity equal to its `upTo` lies in it, not in the next tier. */
+/** One step of a tiered price. A quantity equal to `upTo` is in this tier, not in the next one. */
 export interface Tier<N = string> {
-  /** null: everything above the previous tier; only in the last tier. */
+  /** Null only in the last tier, which has everything above the previous tier. */
   upTo: N | null
   unitAmount: N
   /** Due in full as soon as any of the quantity is in the tier. */
   flatAmount: N
 }
 
-/** What all models except flat may have. */
+/** The limits that all models except flat may have. */
 interface Bounds<N> {
   /** The part of each quantity that is free. */
   includedQuantity: N
@@ -22,8 +22,8 @@ interface FlatTerms<N> {
   model: 'flat'
   amount: N
   /**
-   * True: charged in each period, in proportion to the piece's share. False: charged once, in full, where its line
-   * starts.
+   * If true, the amount is charged in each period, in proportion to the piece's share. If false, it is charged once, in
+   * full, in the piece in which the line starts.
    */
   recurring: boolean
 }
@@ -54,8 +54,8 @@ interface PercentageTerms<N> extends Bounds<N> {
 }
 
 /**
- * A function from a quantity to an amount. In the database and in answers its numbers are decimal text; for computing
- * they are ratios, see readTerms.
+ * The terms of a price: a function from a quantity to an amount. In the database and in answers, the numbers are
+ * decimal text. For computation, they are ratios; see readTerms.
  */
 export type PriceTerms<N = string> =
   FlatTerms<N> | PerUnitTerms<N> | TieredTerms<N> | PackageTerms<N> | PercentageTerms<N>
@@ -82,8 +82,8 @@ export function priceIn(prices: Prices, id: string): Price {
 const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
 
 /**
- * Parses the numbers of terms to ratios. The result is cached as long as the terms exist, because one card is used for
- * many accounts.
+ * Parses the numbers of terms to ratios. The result is cached as long as the terms exist, because many accounts use the
+ * same card.
  */
 export function readTerms(terms: PriceTerms): PriceTerms<Ratio> {
   let read = READ.get(terms)

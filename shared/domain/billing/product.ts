@@ -1,4 +1,4 @@
-/** A product gives lines of an invoice their name. */
+/** A product gives the lines of an invoice their name. */
 export interface Product {
   id: string
   name: string

@@ -15,7 +15,7 @@ export interface RateCard {
 
 /** A stored rate. */
 export interface RateRecord extends Rate {
-  /** The product of all its prices. */
+  /** The product that all prices of the rate are of. */
   productId: string
   createdAt: Date
 }

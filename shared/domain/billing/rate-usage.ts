@@ -19,8 +19,8 @@ import { findUseFault } from './price-rules.ts'
 import type { Rate } from './rate.ts'
 
 /**
- * Usage that was read, of one source, split by the named values of its events. `properties` has only named values: an
- * event with any other value counts as an event without the property.
+ * Usage of one source, split by the named values of its events. `properties` has only named values: an event with any
+ * other value counts as an event without the property.
  */
 export interface UsageRow extends Rateable {
   usage: MeasuredUsage
@@ -28,24 +28,25 @@ export interface UsageRow extends Rateable {
 
 /** A price, and the rate and the value that it is for. */
 interface Priced {
-  /** null: a price of the contract itself. */
+  /** Null for a price that the contract names itself. */
   rate: Rate | null
-  /** The value of the rate's group_by property; null: all other values, or all usage. */
+  /** The value of the rate's group_by property; null for all other values, or for all usage. */
   value: string | null
   price: Price
 }
 
-/** What one price charges for one piece. */
+/** The charge of one price for one piece. */
 export interface InvoiceLine extends Charge, Priced {
   lineId: string
   /** In Unix seconds; the end is exclusive. */
   startAt: number
   endAt: number
   /**
-   * Measured usage, which may be negative, an average with 18 places; or the agreed quantity; or 1 for a fixed charge.
+   * For measured usage, the usage: it may be negative, and an average is rounded to 18 decimal places. Otherwise the
+   * agreed quantity, or 1 for a fixed charge.
    */
   quantity: Ratio
-  /** null for a line that measures no usage. */
+  /** Null for a line that measures no usage. */
   eventCount: bigint | null
   /** Decimal text. */
   discountPercent: string
@@ -57,7 +58,7 @@ export type Warning =
   | { code: 'negative_quantity'; lineId: string; rateId: string; value: string | null }
   | { code: 'override_unused'; lineId: string; override: PriceOverride }
 
-/** Usage that no rate matches, in the time of card lines. */
+/** Usage within the time of card lines that no rate matches. */
 export interface Unrated {
   source: UsageSource
   eventCount: bigint
@@ -69,14 +70,15 @@ export interface RatedPiece extends CardCharges {
   unrated: Unrated[]
 }
 
-/** What a card line charges, and what must be reported about it. */
+/** The charges of a card line, and its warnings. */
 interface CardCharges {
   lines: InvoiceLine[]
   warnings: Warning[]
 }
 
 /**
- * What a line of the contract charges for a stated quantity; empty when the price was due once, in an earlier piece.
+ * The charge of a line with a price and a stated quantity. Empty if the price is due once and was due in an earlier
+ * piece.
  */
 export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
   const { line } = piece
@@ -99,7 +101,7 @@ export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnit
 }
 
 /**
- * What a card line charges, and the usage that it does not charge.
+ * The charges of a card line, and the usage that no rate of the card matches.
  *
  * @param rows usage of the account within the piece
  */
@@ -117,7 +119,7 @@ export function rateCardLine(
 }
 
 /**
- * What a card line charges. Each rate is charged separately; an event is charged at most once per aggregation.
+ * The charges of a card line. Each rate is charged separately. An event is charged at most once per aggregation.
  *
  * @param rowsBySource usage of the account within the piece
  */
@@ -170,7 +172,7 @@ function pricedValues({ prices, priceId }: Rate): { value: string | null; priceI
   return priceId === null ? listed : [...listed, { value: REST, priceId }]
 }
 
-/** Compares by code point, as UTF-8 does. JavaScript's own comparison has another order for characters above U+FFFF. */
+/** Compares texts by code point. JavaScript's own comparison orders characters above U+FFFF differently. */
 export const compareCodePoints = (a: string, b: string): number =>
   Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -186,9 +188,9 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
 }
 
 /**
- * The contract's own price of the product: the price for this value, otherwise the price for all values, otherwise the
- * card's price. An override that does not fit the rate is ignored, because the card may price a product both by its
- * usage and as a fixed charge.
+ * The price that applies to a value: the contract's price for this value, otherwise the contract's price for all
+ * values, otherwise the card's price. An override that does not fit the rate is ignored, because a card may have both a
+ * usage price and a fixed charge for one product.
  */
 function agreedPrice(
   { priceOverrides }: CardLine,
@@ -210,9 +212,9 @@ function agreedPrice(
 }
 
 /**
- * The usage of each source that no rate matches. Rates with different aggregations may each match all events, so each
- * aggregation is looked at separately. The result is the usage that the aggregation with the fewest unmatched events
- * does not match; of two aggregations with equally many, the first by name.
+ * The usage of each source that no rate matches. Rates with different aggregations may each match all events, so the
+ * unmatched events are counted for each aggregation. The result is the unmatched usage of the aggregation with the
+ * fewest unmatched events. If two aggregations have equally many, the first by name decides.
  */
 function unratedOf(
   rates: readonly Rate[],
@@ -249,7 +251,7 @@ const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === star
 
 /**
  * @param counted the values that the invoice shows
- * @returns undefined when a one-time price was due in an earlier piece of its line
+ * @returns undefined if the price is due once and was due in an earlier piece of its line
  */
 function invoiceLine(
   { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,

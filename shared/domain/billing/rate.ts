@@ -8,9 +8,12 @@ export interface Filter {
   values: readonly string[]
 }
 
-/** Which usage is measured, how, and at which price. A rate is never edited, only ended by a change of its card. */
+/**
+ * Says which usage is measured, how it is measured, and at which price. A rate is never edited. A change of its card
+ * can end it.
+ */
 export interface Rate extends Entry {
-  /** null: a fixed charge, without usage. */
+  /** Null for a fixed charge, which measures no usage. */
   source: UsageSource | null
   aggregation: Aggregation
   filters: readonly Filter[]

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import type { Rate } from './rate.ts'
 
 /**
- * A rate's conditions on properties: for each property the allowed values, one of which an event must have.
+ * A rate's conditions on properties: the allowed values of each property. An event must have one of these values.
  * Properties without a condition may be absent.
  */
 export type Scope = ReadonlyMap<string, ReadonlySet<string>>
 
 /**
- * The conditions of a rate. If the rate has a price for all other values, its group_by is no condition: the rate
- * matches every value, and events without the property.
+ * The conditions of a rate. If the rate has a price for all other values, its group_by is no condition, because the
+ * rate matches every value of the property, and events without the property.
  */
 export function scopeOf(rate: Rate): Scope {
   const scope = new Map<string, ReadonlySet<string>>()
@@ -27,8 +27,8 @@ export function scopeOf(rate: Rate): Scope {
 }
 
 /**
- * A digest of a rate's conditions on properties. Rates with equal conditions have the same digest, whatever the order
- * or number of their filters and values. If they also have the same source, they match the same events.
+ * A digest of a rate's conditions on properties. Rates with equal conditions have equal digests, whatever the order or
+ * number of their filters and values. Two rates with equal digests and the same source match the same events.
  *
  * @returns a SHA-256 in hexadecimal digits
  */

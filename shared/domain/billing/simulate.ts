@@ -19,7 +19,7 @@ export interface SimulatedPeriod extends TimeRange {
   rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>
 }
 
-/** What an account would pay under each of two ways of rating, without contract minimums and credit. */
+/** The amounts that an account would pay under each of two ways of rating, without contract minimums and credit. */
 export interface SimulatedAccount {
   accountId: string
   baseline: Ratio
@@ -38,7 +38,7 @@ export interface SimulationTotals {
   unchanged: number
   /** Quantiles of the differences. */
   quantiles: Record<QuantileName, Ratio>
-  /** The accounts with the greatest differences, increases and decreases: at most 20 of each. */
+  /** The accounts with the greatest increases and with the greatest decreases, at most 20 of each. */
   largest: { increases: SimulatedAccount[]; decreases: SimulatedAccount[] }
 }
 
@@ -57,8 +57,8 @@ const LARGEST_MAX = 20
 /**
  * The periods in which a range of time is rated, one after the other.
  *
- * @param cadence the length of the periods; without it there is one period. The first period begins and the last period
- *   ends with the range
+ * @param cadence the length of the periods. Without a cadence there is one period. The first period begins at the start
+ *   of the range, and the last period ends at its end
  */
 export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence | undefined): TimeRange[] {
   if (cadence === undefined) return [{ startAt, endAt }]
@@ -72,10 +72,10 @@ export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence
 }
 
 /**
- * The lines of one way of rating, period by period. Every period counts as a whole period, whatever the times of the
- * line are.
+ * The lines of one way of rating, period by period. Every period counts as a whole period, even if the line begins
+ * later or ends earlier.
  *
- * @param card undefined: nothing is charged
+ * @param card undefined if nothing is charged
  */
 export function simulateLines(
   card: SimulatedCard | undefined,
@@ -94,7 +94,7 @@ export function simulateLines(
   return lines
 }
 
-/** Compares what an account pays with what it would pay. */
+/** Compares the amount that an account pays with the amount that it would pay. */
 export function compareLines(
   accountId: string,
   baselineLines: readonly InvoiceLine[],
@@ -129,7 +129,7 @@ export function simulationTotals(accounts: readonly SimulatedAccount[]): Simulat
   }
 }
 
-/** A quantile by nearest rank: it is always the difference of some account. 0 without accounts. */
+/** A quantile by nearest rank, so it is always the difference of some account. 0 without accounts. */
 function quantile(rising: readonly SimulatedAccount[], percent: number): Ratio {
   const rank = Math.max(1, Math.ceil((rising.length * percent) / 100))
   return rising[rank - 1]?.difference ?? RATIO_ZERO

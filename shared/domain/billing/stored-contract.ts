@@ -1,7 +1,7 @@
 import type { Contract, ContractLine, Entry } from './contract.ts'
 import type { CancelRequest } from './contract-status.ts'
 
-/** What was stated when a contract was canceled. The contract's `cancelAt` says when the cancellation takes effect. */
+/** The request that canceled a contract. The contract's `cancelAt` says when the cancellation takes effect. */
 export interface Cancellation {
   mode: CancelRequest['mode']
   reason: string | null
@@ -14,7 +14,7 @@ export interface ContractRecord extends Omit<Contract, 'lines'> {
   name: string | null
   description: string | null
   externalId: string | null
-  /** null: no cancellation was requested, or it was taken back. */
+  /** Null if no cancellation was requested, or it was withdrawn. */
   cancellation: Cancellation | null
   createdAt: Date
   updatedAt: Date
@@ -40,6 +40,6 @@ export interface StoredContract extends ContractRecord {
 /** The most lines that a contract may have at one time, not counting lines that have ended. */
 export const OPEN_LINES_MAX = 200
 
-/** Whether a line is in force at a second or at any time after it; a withdrawn line never is. */
+/** Whether a line is in force at a second or at any later time. A withdrawn line is never in force. */
 export const isToCome = ({ startsAt, endsAt }: Omit<Entry, 'id'>, second: number): boolean =>
   endsAt === null || endsAt > Math.max(second, startsAt)

@@ -2,7 +2,7 @@ import { DomainError } from '../../errors/domain-error.ts'
 import type { TimeRange } from '../time-range.ts'
 import type { Entry } from './contract.ts'
 
-/** The only way in which rate cards and contracts change. */
+/** A change of a timeline. The timelines of rate cards and contracts change only in this way. */
 export interface TimelineChange<E extends Entry> {
   /** In Unix seconds. */
   effectiveAt: number
@@ -13,7 +13,7 @@ export interface TimelineChange<E extends Entry> {
 }
 
 /**
- * The timeline after a change. Entries are never edited: what was in force before the change stays the same.
+ * The timeline after a change. Entries are never edited, so the terms in force before `effectiveAt` stay the same.
  *
  * @throws DomainError unprocessable when an entry to end is not in force at `effectiveAt`, or an entry to add starts
  *   before it
@@ -42,6 +42,6 @@ export const rangeOf = ({ startsAt, endsAt }: Omit<Entry, 'id'>): TimeRange => (
 export const isOpenAt = ({ startsAt, endsAt }: Entry, second: number): boolean =>
   startsAt <= second && (endsAt === null || second < endsAt)
 
-/** By start, then by id: the order of an invoice. */
+/** Sorts by start, then by id: the order of an invoice. */
 export const byStart = (a: Entry, b: Entry): number =>
   a.startsAt - b.startsAt || (a.id < b.id ? -1 : Number(a.id > b.id))

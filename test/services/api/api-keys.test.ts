@@ -166,7 +166,7 @@ describe('API keys over HTTP', function () {
     })
     expect([gained.status, gained.text]).to.deep.equal([
       422,
-      'permissions: the key that is rotated does not have write:all, and nothing is gained by rotation',
+      'permissions: the key that is rotated does not have write:all, and a rotation adds no permissions',
     ])
   })
 

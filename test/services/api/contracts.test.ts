@@ -334,7 +334,11 @@ describe('contracts over HTTP', function () {
         '.price_id: the price is a percentage, which needs usage: put it into a rate of a card',
       )
       const flat = await stage.price()
-      await expectLineRefused({ price_id: flat, quantity: '1' }, 422, '.quantity: a flat price takes none')
+      await expectLineRefused(
+        { price_id: flat, quantity: '1' },
+        422,
+        '.quantity: a flat price has no quantity',
+      )
       const once = await stage.price({ model: 'flat', amount: '1', recurring: false })
       const package_ = await stage.price({ model: 'package', package_size: '10', package_amount: '1' })
       const tiers = [{ up_to: null, unit_amount: '1' }]
@@ -392,7 +396,7 @@ describe('contracts over HTTP', function () {
       const once = await stage.price({ model: 'flat', amount: '1', recurring: false, product_id })
       await refusedOverrides(
         [{ product_id, price_id: once }],
-        '.price_overrides[0].price_id: the price is due once, and what a card rates is not',
+        '.price_overrides[0].price_id: the price is due once, but a card charges in every period',
       )
       for (const twice of [{}, { value: null }, { value: 'x' }])
         await refusedOverrides(
@@ -434,7 +438,7 @@ describe('contracts over HTTP', function () {
         price_overrides: [{ product_id, price_id: await priceOf(product_id, terms) }],
       })
       const own = '.price_overrides[0].price_id: the price is '
-      await expectLineRefused(await line(used, flat), 422, `${own}flat, which no usage feeds`)
+      await expectLineRefused(await line(used, flat), 422, `${own}flat, so usage has no effect on it`)
       await expectLineRefused(
         await line(fixed, PER_UNIT),
         422,

@@ -293,8 +293,8 @@ describe('rate cards over HTTP', function () {
         '[1].prices[1].price_id: the price is archived',
       ],
       [{ metric_id: metric }, '[1]: a rate needs a price'],
-      [usage({ prices: listed.prices }), /^\[1\]: prices stand with group_by/],
-      [usage({ group_by: 'model' }), /^\[1\]: prices stand with group_by/],
+      [usage({ prices: listed.prices }), /^\[1\]: prices and group_by must be given together/],
+      [usage({ group_by: 'model' }), /^\[1\]: prices and group_by must be given together/],
       [usage({ ...listed, prices: [...listed.prices, ...listed.prices] }), '[1]: a value has two prices'],
       [usage({ ...listed, ...of('y') }), /^\[1\]: a filter cannot be on model/],
       [

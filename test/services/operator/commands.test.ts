@@ -81,7 +81,7 @@ describe('maintenance commands', function () {
         '--permissions',
         'read:all,write:all',
       )
-      expect(more.output).to.contain('nothing is gained by rotation')
+      expect(more.output).to.contain('a rotation adds no permissions')
       expect((await run('keys', 'rotate', next)).output).to.contain('--overlap-s is required')
     })
 

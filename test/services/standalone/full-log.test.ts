@@ -72,9 +72,7 @@ describe('a log that cannot be written', function () {
     let said = ''
     command.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
     expect(await ended(command)).to.equal(1)
-    expect(said).to.equal(
-      'what was to be printed could not be written: ENOSPC: no space left on device, write\n',
-    )
+    expect(said).to.equal('the output could not be written: ENOSPC: no space left on device, write\n')
     expect((await runProgram('standalone/config.main', {})).code).to.equal(0)
   })
 

@@ -163,7 +163,7 @@ describe('Tally as a process', function () {
       /listen on 1\.2\.3\.4:0, which is no address of this machine: set HOST/,
     )
     expect(await refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://x' })).to.match(
-      /need mending:\n.*PORT must.*\n.*LOG_LEVEL must.*\n.*DATABASE_OWNER_URL is needed/,
+      /are not valid:\n.*PORT must.*\n.*LOG_LEVEL must.*\n.*DATABASE_OWNER_URL is needed/,
     )
     const server = 'postgres://a:b@127.0.0.1:1/x'
     expect(await refusalOf({ DATABASE_URL: server, DATABASE_OWNER_URL: server })).to.match(
@@ -210,7 +210,7 @@ describe('Tally as a process', function () {
     }
     const { code, err } = await runStandalone('config.main', [], { PORT: 'x' })
     expect(code).to.equal(1)
-    expect(err).to.match(/^the settings need mending:\n {2}- PORT must/)
+    expect(err).to.match(/^the settings are not valid:\n {2}- PORT must/)
   })
 })
 

@@ -179,7 +179,7 @@ describe('an HTTP server', () => {
       for (const [sent, ending, status] of [
         [head('/refuses', 4), 'who are you', 401],
         [head('/reads', BYTES_MAX + 1), 'the body is larger than 1000 bytes', 413],
-        [head('/reads', 4, 'Content-Encoding: br\r\n'), 'only gzip is taken', 415],
+        [head('/reads', 4, 'Content-Encoding: br\r\n'), 'only gzip is supported', 415],
         [head('/elsewhere', 4), 'fine', 200],
       ] as const) {
         const answer = await answerTo(sent, ending)
