@@ -1,20 +1,29 @@
+import path from 'node:path'
 import type { ClickHouseSettings } from '@clickhouse/client'
+import type { ChdbResult } from 'chdb'
 import { ANALYTICS_VIEWS, analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
-import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import {
+  type ChdbSession,
+  quoteIdentifier,
+  quoteText,
+  type Statement,
+} from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
-import type { QueryAnswer } from './endpoint-user.ts'
+import { type AnswerFolder, openAnswerFolder } from './answer-folder.ts'
+import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { METADATA_TABLES } from './judge/metadata-tables.ts'
+import { judgeTableFilters, TABLE_FILTERS } from './judge/table-filters.ts'
 import { TimeZones } from './judge/time-zones.ts'
-import { nativeForRevision } from './native/native-for-revision.ts'
+import { nativeForRevision, nativePartsForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
-import { type QueryRequest, textOf } from './query-request.ts'
+import { isOn, type QueryRequest, textOf } from './query-request.ts'
 import { requireAnalystsConfined } from './require-analysts-confined.ts'
 import { schemaStatements } from './schema-statements.ts'
 import { type TimeBudget, timeBudget } from './time-budget.ts'
@@ -30,8 +39,12 @@ export interface AnalystEngineOptions {
 
 /** A query that was accepted and has not begun to run. */
 export interface BegunQuery {
-  /** @throws ClickHouseException when it may not run, or another error of the engine */
-  answer(): Promise<QueryAnswer>
+  /**
+   * Sends the answer while the engine writes it.
+   *
+   * @throws ClickHouseException when it may not run, or another error of the engine
+   */
+  answer(send: SendAnswer): Promise<void>
   /**
    * Answers on separate connections, with a short time limit.
    *
@@ -39,6 +52,9 @@ export interface BegunQuery {
    */
   answerQuickly(): Promise<QueryAnswer | undefined>
 }
+
+/** A query that may run, without what ends the text of one that is answered from a file. */
+type RunnableQuery = Statement & { format: string }
 
 /** The settings of a query, in the order in which the later ones count, and the format when it names none. */
 interface HowToRun {
@@ -50,6 +66,8 @@ interface HowToRun {
   fallback: string
   endQueries: EndQueries
 }
+
+type SendAnswer = (answer: QueryAnswer) => Promise<void>
 
 /** @returns how many there were */
 type EndQueries = (queryId: string) => number
@@ -78,6 +96,9 @@ const exceptionCodeOf = (err: unknown): number =>
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
+/** The folder of answers on their way, beside the engine's own ones. */
+const ANSWERS = 'answers'
+
 /** The size of a statement that carries a query and its parameters as values. */
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
@@ -91,14 +112,17 @@ export class AnalystEngine {
   private readonly quick: SessionPool
   /** One connection, on which kills run one at a time: their parameters would be mixed up otherwise. */
   private readonly killer: SessionPool
+  private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
   private readonly rules: JudgeRules
 
   private constructor(
     { sessions, quick, killer }: Record<'sessions' | 'quick' | 'killer', SessionPool>,
+    answers: AnswerFolder,
     limits: AnalystLimits,
     rules: JudgeRules,
   ) {
+    this.answers = answers
     this.sessions = sessions
     this.quick = quick
     this.killer = killer
@@ -116,7 +140,8 @@ export class AnalystEngine {
     const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
     const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
     const rules = await killer.use((session) => rulesOf(session, own))
-    const opened = new AnalystEngine({ sessions, quick, killer }, limits, rules)
+    const answers = await openAnswerFolder(path.resolve(engine.folder, ANSWERS))
+    const opened = new AnalystEngine({ sessions, quick, killer }, answers, limits, rules)
     try {
       await killer.use((session) => requireAnalystsConfined(session, database, limitSettings(limits), rules))
     } catch (err) {
@@ -139,15 +164,19 @@ export class AnalystEngine {
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
-    const answer = (session: QueryRunner, last: ClickHouseSettings = {}) =>
-      this.judgeAndRun(within(budget, session), request, { limits, own, last, fallback, endQueries })
+    const judge = (session: QueryRunner, last: ClickHouseSettings = {}) =>
+      this.judge(session, request, { limits, own, last, fallback, endQueries })
     return {
-      answer: () => this.sessions.use((session) => answer(session)),
+      answer: (send) =>
+        this.sessions.use(async (connection) => {
+          const session = within(budget, connection)
+          await this.runIntoFile(session, await judge(session), { request, comment, send })
+        }),
       answerQuickly: () =>
-        this.quick.use(async (session) => {
-          const quickly = within(timeBudget(QUICK_S), session)
+        this.quick.use(async (connection) => {
+          const session = within(timeBudget(QUICK_S), connection)
           try {
-            return await answer(quickly, QUICK_SETTINGS)
+            return await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
           } catch (err) {
             if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
             throw err
@@ -156,25 +185,48 @@ export class AnalystEngine {
     }
   }
 
-  private async judgeAndRun(
+  private async judge(
     session: QueryRunner,
     request: QueryRequest,
     { limits, own, last, fallback, endQueries }: HowToRun,
-  ): Promise<QueryAnswer> {
+  ): Promise<RunnableQuery> {
     const { params } = request
     const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
     const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
     const ofClause = analystSettings(judged.settings, this.limits, this.rules.zones)
-    const settings = { ...limits, ...own, ...ofClause, ...last }
+    const filters = judged.settings.get(TABLE_FILTERS) ?? request.settings.get(TABLE_FILTERS)
+    const filtered =
+      filters === undefined ? {} : await judgeTableFilters(session, filters, limits, this.rules)
+    const settings = { ...limits, ...own, ...ofClause, ...filtered, ...last }
     const text = judged.kills === undefined ? judged.text : killed(judged.kills, endQueries(judged.kills))
-    const result = await session.run({ text, settings, params, format })
-    const bytes = result.bytes()
-    const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
-    return {
-      bytes: format === 'Native' ? nativeForRevision(bytes, request.protocolRevision) : bytes,
-      format,
-      summary: { resultRows, resultBytes, writtenRows: 0, elapsed },
-    }
+    return { text, settings, params, format }
+  }
+
+  private async runIntoFile(
+    session: QueryRunner,
+    { format, ...statement }: RunnableQuery,
+    { request, comment, send }: { request: QueryRequest; comment: string; send: SendAnswer },
+  ): Promise<void> {
+    const startedAt = performance.now()
+    let result: ChdbResult | undefined
+    const summary = () =>
+      result === undefined
+        ? { ...NOTHING_YET, elapsed: (performance.now() - startedAt) / 1_000 }
+        : summaryOf(result)
+    await this.answers.pass({
+      async write(file) {
+        const text = `${statement.text} INTO OUTFILE ${quoteText(file)} APPEND FORMAT ${format}`
+        result = await session.run({ ...statement, text })
+      },
+      end: () => this.kill(comment),
+      isWhole: isOn(request.settings.get('wait_end_of_query')),
+      send: (bytes) =>
+        send({
+          bytes: format === 'Native' ? nativePartsForRevision(bytes, request.protocolRevision) : bytes,
+          format,
+          summary,
+        }),
+    })
   }
 
   /** Ends the queries whose comment begins with `comment`. chDB's interface cannot end a query, but a statement can. */
@@ -189,6 +241,30 @@ export class AnalystEngine {
     this.sessions.close()
   }
 }
+
+async function runInMemory(
+  session: QueryRunner,
+  statement: RunnableQuery,
+  { protocolRevision }: QueryRequest,
+): Promise<QueryAnswer> {
+  const { format } = statement
+  const result = await session.run(statement)
+  const bytes = result.bytes()
+  return {
+    bytes: format === 'Native' ? nativeForRevision(bytes, protocolRevision) : bytes,
+    format,
+    summary: () => summaryOf(result),
+  }
+}
+
+const NOTHING_YET = { resultRows: 0, resultBytes: 0, writtenRows: 0 }
+
+const summaryOf = ({ rowsRead, bytesRead, elapsed }: ChdbResult): QuerySummary => ({
+  resultRows: rowsRead,
+  resultBytes: bytesRead,
+  writtenRows: 0,
+  elapsed,
+})
 
 /** Wraps a connection, so that its statements share the time of a budget. */
 const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({

@@ -70,8 +70,9 @@ async function answerQuery(
   const packing = readPacking(req, url)
   let user: EndpointUser | undefined
   let asked: QueryRequest | undefined
-  const seen: { answer?: QueryAnswer } = {}
+  const seen: { answer?: QueryAnswer; bytes: number } = { bytes: 0 }
   let code = 0
+  const describeToClient = (err: unknown) => (gone.signal.aborted ? GONE : describe(err, log))
   try {
     const given = readCredentials(req.headers, url) // before the body is read
     user = users.find((one) => isUser(one, given))
@@ -84,14 +85,16 @@ async function answerQuery(
       throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} sends queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
     asked = request
-    await user.answer(request, gone.signal, (answer) => {
+    await user.answer(request, gone.signal, async (answer) => {
       seen.answer = answer
-      return replyAnswer(res, facts, packing, request.queryId, answer)
+      seen.bytes = await replyAnswer(res, facts, packing, request.queryId, answer, describeToClient)
     })
+    if (gone.signal.aborted) ({ code } = GONE)
   } catch (err) {
-    const exception = gone.signal.aborted ? GONE : describe(err, log)
+    const exception = describeToClient(err)
     ;({ code } = exception)
-    if (exception !== GONE) await replyException(res, facts, packing, asked?.queryId, exception)
+    if (!res.headersSent && exception !== GONE)
+      await replyException(res, facts, packing, asked?.queryId, exception)
   }
   if (user === undefined || asked === undefined) return
   const ms = Math.round(performance.now() - startedAt)
@@ -100,8 +103,8 @@ async function answerQuery(
     {
       user: user.user,
       ms,
-      rows: seen.answer?.summary.resultRows ?? 0,
-      bytes: seen.answer?.bytes.length ?? 0,
+      rows: seen.answer?.summary().resultRows ?? 0,
+      bytes: seen.bytes,
       code,
       digest: digestOf(asked),
     },
