@@ -13,8 +13,8 @@ export interface BenchAllOptions {
 }
 
 /**
- * Runs every bench one after the other, except those of many balances at once, of rollups and of the import of history.
- * Finally it prints each figure beside its floor and target. The process ends with 1 when a floor is missed.
+ * Runs all benches one after the other, except those of concurrent balances, of rollups and of the import of history.
+ * Finally it prints each figure with its floor and target. The exit code is 1 when a floor is missed.
  */
 export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {
   const startedAt = performance.now()

@@ -17,15 +17,17 @@ import { makeBodies } from './usage-bodies.ts'
 
 export interface BenchBalancesOptions {
   events: number
-  /** Where the data set is, or is to be. Usage that is reported meanwhile is added to it. */
+  /**
+   * The folder of the data set, which is made if it is missing. Usage that is reported during the bench is added to it.
+   */
   folder: string
-  /** Of each kind, number of connections and condition. */
+  /** The duration for each kind of request, number of connections and condition. */
   seconds: number
   save: string
   print: (line: string) => void
 }
 
-/** What was asked, how, beside what, and how it was answered. */
+/** The requests of a measurement, their conditions, and their answers. */
 interface Row {
   beside: Beside
   connections: number
@@ -33,19 +35,24 @@ interface Row {
   answersPerS: number
   p50Ms: number
   p99Ms: number
-  /** Of Tally and its PostgreSQL, for each answer: of usage that comes in meanwhile, too. */
+  /**
+   * CPU time of Tally and its PostgreSQL for each answer, including the time for usage that arrives at the same time.
+   */
   cpuMs: number
 }
 
 const KINDS = ['health', 'account', 'balance', 'balances of 100'] as const
-/** Balances of a tenth of the accounts, at their first reads after a start, and after them. */
+/** Balances of a tenth of the accounts: their first reads after a start, and later reads. */
 const FIRST_KINDS = ['account', 'first balance', 'balance asked again', 'account'] as const
 type Kind = (typeof KINDS)[number] | (typeof FIRST_KINDS)[number]
 
 const CONNECTIONS = [1, 16, 64, 256]
-/** The most that ask for a hundred balances each. */
+/** The largest number of connections that request a hundred balances each. */
 const HUNDREDS_MAX = 16
-/** The same beside an import, where more would wait for ten seconds, and be refused: one answer takes half a second. */
+/**
+ * The limits during an import. One answer takes half a second then, so more requests would wait ten seconds and be
+ * refused.
+ */
 const BESIDE_IMPORT_MAX = { connections: 64, hundreds: 4 }
 
 const QUIET = 'nothing'
@@ -54,14 +61,14 @@ const FEW_EVENTS = '2,000 events/s'
 const MANY_EVENTS = '10,000 events/s'
 const IMPORT = 'an import of history'
 type Beside = typeof QUIET | typeof STARTED | typeof FEW_EVENTS | typeof MANY_EVENTS | typeof IMPORT
-/** Events a batch, and batches a second: as many as are taken where there is none. */
+/** Events in a batch, and batches a second; without the latter, as many as Tally accepts. */
 const USAGE: Record<Exclude<Beside, typeof QUIET | typeof STARTED>, { batch: number; rate?: number }> = {
   [FEW_EVENTS]: { batch: 100, rate: 20 },
   [MANY_EVENTS]: { batch: 1_000, rate: 10 },
   [IMPORT]: { batch: 1_000 },
 }
 
-/** At least: a query over all events takes seconds. */
+/** The shortest duration, because a query over all events takes seconds. */
 const SIDE_BY_SIDE_S = 10
 const PATHS = 5_000
 const FIRST_S = 5
@@ -71,16 +78,20 @@ const HISTORY_S = 3 * 365 * 86_400
 const HISTORY_ENDED_S = 100 * 86_400
 const SETTLES_MS = 300_000
 const USAGE_CONNECTIONS = 4
-/** Of a core, for so long: more than gathers before it is worked off. */
+/**
+ * Tally is idle when it has used less than this share of a core for IDLE_MS. Late usage waits for a shorter time before
+ * it is processed.
+ */
 const IDLE_SHARE = 0.1
 const IDLE_MS = 12_000
-/** So long usage comes in before anything is measured. */
+/** The time for which usage arrives before the measurement begins. */
 const BEGUN_AFTER_MS = 2_000
 
 /**
- * Balances of 1,000 accounts, many at once, right after a start; then of 10,000, each beside an account itself and health
- * in the same minute: nothing else going on, while usage comes in, and while history is imported. At last, whether an analyst and totals of years leave
- * them their turn.
+ * Measures concurrent balances: first of 1,000 accounts directly after a start, then of 10,000 accounts. For
+ * comparison, accounts themselves and the health check are measured in the same minute. The conditions are: no other
+ * work, usage that arrives, and an import of history. Finally it measures balances while an analyst queries and totals
+ * of years are read.
  */
 export async function benchBalances(options: BenchBalancesOptions): Promise<void> {
   const { events, folder, seconds, save, print } = options
@@ -125,7 +136,7 @@ interface Stage {
   dataSet: DataSet
 }
 
-/** Waits until what came before is worked off: merges, late usage. */
+/** Waits until earlier work has ended: merges, late usage. */
 async function untilIdle({ process: { pid = 0 } }: RunningTally): Promise<void> {
   const cpuS = async () => {
     const { self, children } = await cpuSecondsOf(pid)
@@ -278,7 +289,7 @@ function formatRows(rows: readonly Row[]): string[] {
 }
 
 function compareRows(rows: readonly Row[], events: number): Compared[] {
-  /** The mean, where it was measured more than once. */
+  /** The mean, if the figure was measured more than once. */
   const of = (beside: Beside, kind: Kind, figure: 'answersPerS' | 'p99Ms'): number => {
     const found = rows.filter((one) => one.beside === beside && one.kind === kind && one.connections === 64)
     if (found.length === 0) throw new Error(`${kind} beside ${beside} was not measured`)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 
-/** The handler that Tally is compared with, in a process of its own. */
+/** Starts, in a separate process, the handler with which Tally is compared. */
 export async function startBareExpress(): Promise<{ url: string; pid: number; close(): Promise<void> }> {
   const child = fork(path.join(import.meta.dirname, 'bare-express.main.js'))
   const [port] = (await once(child, 'message')) as [number]

@@ -10,7 +10,9 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchCloseOptions {
   events: number
-  /** The folder of the data set, which is made if it is missing. Contracts are added to it, or found there. */
+  /**
+   * The folder of the data set, which is made if it is missing. Contracts are added to it, unless it has them already.
+   */
   folder: string
   save: string
   print: (line: string) => void
@@ -31,8 +33,8 @@ const MADE_AT_ONCE = 8
 const BALANCES_BEFORE = 300
 
 /**
- * The close of a period: the previews of a contract of each account in the data set, page after page. At the same time
- * a client reads balances one after the other.
+ * Measures the close of a period: the previews of a contract of each account in the data set, page after page. At the
+ * same time a client reads balances one after the other.
  */
 export async function benchClose({ events, folder, save, print }: BenchCloseOptions): Promise<void> {
   print(describeMachine())
@@ -93,7 +95,7 @@ async function close(client: TallyClient, at: number): Promise<{ seconds: number
   }
 }
 
-/** Makes a contract for each account, on a card of ten lines; once for a data set and a period. */
+/** Makes a contract for each account, on a card of ten lines, unless the data set has them for this period. */
 async function makeContracts(
   client: TallyClient,
   dataSet: DataSet,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-const TICKS_PER_SECOND = 100 // Linux shows this unit to programs, whatever its own clock ticks
+const TICKS_PER_SECOND = 100 // the unit that Linux shows to programs, with any frequency of its own clock
 
 /** CPU time used so far, in seconds. */
 export interface CpuTime {
@@ -20,7 +20,7 @@ export async function cpuSecondsOf(pid: number): Promise<CpuTime> {
   }
 }
 
-/** The processes that a process started, and the ones that these started. Linux only; none elsewhere. */
+/** The child processes of a process, and their children. Linux only; none elsewhere. */
 export async function pidsBelow(pid: number): Promise<number[]> {
   return process.platform === 'linux' ? (await readBelow(pid)).map((stat) => stat.pid) : []
 }

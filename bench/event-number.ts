@@ -5,7 +5,7 @@ const FACTORS: Record<string, number> = { '': 1, k: 1e3, M: 1e6 }
 
 /**
  * Reads a number of events: 250000, 250k, 100M.
- * @throws UsageError when it is none
+ * @throws UsageError when the text is not a number of events
  */
 export function parseEvents(option: string, text: string): number {
   const [, digits = '', letter = ''] = /^(\d{1,9})([kM]?)$/.exec(text) ?? []
@@ -16,7 +16,7 @@ export function parseEvents(option: string, text: string): number {
   )
 }
 
-/** Writes a number of events for names of files: 1000000 is 1M. */
+/** Formats a number of events for names of files: 1000000 is 1M. */
 export function formatEvents(events: number): string {
   if (events % 1e6 === 0) return `${events / 1e6}M`
   return events % 1e3 === 0 ? `${events / 1e3}k` : String(events)

@@ -6,15 +6,15 @@ import type { UsageBody } from './usage-bodies.ts'
 /** The usage that balances must show. */
 export interface ExpectedUsage {
   /**
-   * Adds what was acknowledged.
-   * @param ofBody how often each body was
+   * Adds acknowledged usage.
+   * @param ofBody how often each body was acknowledged
    */
   add(bodies: readonly UsageBody[], ofBody: readonly number[]): void
   /**
    * Waits until every balance shows exactly that usage.
    *
    * @returns the number of balances
-   * @throws Error when one shows more, or does not get there
+   * @throws Error when a balance shows more usage, or does not show all of it in time
    */
   requireExact(client: TallyClient, timeoutMs: number): Promise<number>
 }

@@ -19,7 +19,7 @@ const PROBE_EVERY_MS = 200
 
 /**
  * Reports usage at half of the rate that Tally sustains. From time to time it reports one event of a separate account,
- * and reads that account's balance until it shows the event.
+ * and reads that account's balance until the balance includes the event.
  */
 export async function benchFreshness({ seconds, rate, save, print }: BenchFreshnessOptions): Promise<void> {
   print(describeMachine())

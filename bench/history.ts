@@ -7,7 +7,7 @@ import { describeMachine, saveResult } from './machine.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchHistoryOptions {
-  /** How many events are imported: half in order of time, then half in random order. */
+  /** The number of imported events: half in order of time, then half in random order. */
   events: number
   save: string
   print: (line: string) => void
@@ -27,7 +27,7 @@ const PROBE_SETTLES_MS = 60_000
 
 /**
  * Imports five years of history. During the import, events of those years are reported for a separate account, and its
- * balance is read five times a second. The balance may never show less usage than before, nor more than was sent. At
+ * balance is read five times a second. The balance must never show less usage than before, or more than was sent. At
  * the end all balances must be exact.
  */
 export async function benchHistory({ events, save, print }: BenchHistoryOptions): Promise<void> {
@@ -84,8 +84,8 @@ async function importHistory(
 /**
  * Reports events and reads the balance in turn until it is stopped, then waits for the last events.
  *
- * @returns how long reading the balance took
- * @throws Error when it is wrong
+ * @returns the durations of the reads
+ * @throws Error when the balance is wrong
  */
 async function probeBalance(
   { client, references }: LoadStage,

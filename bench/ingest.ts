@@ -32,7 +32,7 @@ interface Row extends Shape, LoadResult {
   eventsPerSecond: number
   /** CPU time per event of the server's process, in microseconds. */
   cpuMicros: number
-  /** CPU time per event of what keeps the event log (PostgreSQL or the broker), in microseconds. */
+  /** CPU time per event of the process with the event log (PostgreSQL or the broker), in microseconds. */
   logCpuMicros: number
   /** Events a second, divided by those of the bare handler; the two are measured in turn. */
   ofBare?: number
@@ -49,13 +49,13 @@ interface Server {
   logCpuSeconds: () => Promise<number>
 }
 
-/** A row, and how many events were acknowledged in the whole of its measurement, with those of the warm-up. */
+/** A row, and the number of events that were acknowledged in its whole measurement, including the warm-up. */
 interface Measured {
   row: Row
   acknowledged: number
 }
 
-/** All events of a subject, with those of warm-ups. */
+/** All events of a subject, including those of warm-ups. */
 interface Counts {
   server: string
   acknowledged: number
@@ -77,9 +77,9 @@ const COUNT_EVERY_MS = 500
 const COUNT_WITHIN_MS = 120_000
 
 /**
- * Reports usage as fast as the server takes it. Each shape is measured in turn on Tally and on a bare Express handler,
- * so that their ratio holds when the machine's speed changes. Tally answers each request with 202: the events are
- * durable. At the end exactly these events must be counted.
+ * Reports usage as fast as the server accepts it. Each shape is measured in turn on Tally and on a bare Express
+ * handler, so that their ratio holds when the machine's speed changes. Tally must answer each request with 202, which
+ * means that the events are durable. At the end exactly these events must be counted.
  */
 export async function benchIngest({ seconds, logs, save, print }: BenchIngestOptions): Promise<void> {
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
@@ -93,7 +93,7 @@ export async function benchIngest({ seconds, logs, save, print }: BenchIngestOpt
   const compared = compareRows(rows)
   for (const line of formatRows(rows)) print(line)
   for (const line of formatCompared(compared)) print(line)
-  // How often each body was sent is left out, because nobody reads it.
+  // The result omits the count of each body, because nobody reads it.
   const kept = rows.map((row) => ({ ...row, ofBody: undefined }))
   await saveResult(save, { bench: 'ingest', seconds, rows: kept, counts, compared })
 }

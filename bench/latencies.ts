@@ -1,4 +1,4 @@
-/** How long each of many requests took, in milliseconds. */
+/** Statistics of the durations of many requests, in milliseconds. */
 export interface Latencies {
   count: number
   p50Ms: number
@@ -13,7 +13,7 @@ export function summarise(times: readonly number[]): Latencies {
   return { count: sorted.length, p50Ms: quantile(0.5), p99Ms: quantile(0.99), maxMs: sorted.at(-1) ?? NaN }
 }
 
-/** Does something and returns how many milliseconds it took. */
+/** Runs a function and returns its duration in milliseconds. */
 export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await work()

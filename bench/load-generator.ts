@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import type { Load, LoadReply, LoadResult } from './send-load.ts'
 
-/** A load generator in a process of its own, so that its share of the machine can be measured. */
+/** A load generator in a separate process, so that its CPU time can be measured. */
 export interface LoadGenerator {
   pid: number
   /** @throws Error when an answer is not a 202: see sendLoad */

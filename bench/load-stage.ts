@@ -25,13 +25,13 @@ export interface LoadStage {
 }
 
 export type LoadOptions = Pick<Load, 'seconds' | 'times' | 'resentPercent' | 'requestsMax'> & {
-  /** Events a second; default: as many as Tally takes. */
+  /** Events a second; default: as many as Tally accepts. */
   rate?: number | undefined
 }
 
 /** The result of a run. */
 export interface LoadRun {
-  /** The acknowledged events; those that were sent again count once. */
+  /** The number of acknowledged events; an event that was sent again counts once. */
   events: number
   resent: number
   loadS: number
@@ -39,7 +39,7 @@ export interface LoadRun {
   drainS: number
   /** Events a second from the start to the last answer. */
   acceptedPerS: number
-  /** Events a second from the start until all were in balances: a rate that can be sustained. */
+  /** Events a second from the start until all were in balances, which Tally can sustain. */
   sustainedPerS: number
   p50Ms: number
   p99Ms: number
@@ -114,7 +114,7 @@ const loadedRows = async (adminUrl: string): Promise<number> =>
 /**
  * Waits until a loader has stored this many rows.
  *
- * @returns the time and the number of stored rows, for each look
+ * @returns the time and the number of stored rows, for each reading
  * @throws Error when the number does not grow for a minute
  */
 export async function untilLoaded(adminUrl: string, wanted: number): Promise<{ at: number; rows: number }[]> {

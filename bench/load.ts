@@ -10,9 +10,9 @@ import { rollupCountersOf } from './rollup-counters.ts'
 import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchLoadOptions {
-  /** How long each run takes. */
+  /** The duration of each run. */
   seconds: number
-  /** Events a second; default: as many as Tally takes. */
+  /** Events a second; default: as many as Tally accepts. */
   rate: number | undefined
   /** The percentage of events that are minutes to hours late. */
   latePercent: number
@@ -29,39 +29,39 @@ interface Row extends LoadRun {
   cpuMicros: number
 }
 
-/** What the rollups of a Tally did since its start. */
+/** The work on rollups of a Tally since its start. */
 interface RollupWork {
-  /** Rows read for each loaded row; rows of events that were sent again count, too. */
+  /** Rows read for each loaded row, including rows of events that were sent again. */
   rowsReadEach: number
   slotsClosed: number
-  /** Inserts of late usage whose marks were worked off. */
+  /** Inserts of late usage whose marks were processed. */
   lateInserts: number
 }
 
 const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
- * Pairs of runs, one with late and repeated events and one without, in turn; the last run of a pair is the first of the
- * next. There are many short ones, because the machine's speed changes by a fifth within a minute.
+ * The number of pairs of runs. Runs with and without late and repeated events alternate, and the last run of a pair is
+ * the first of the next. Many short runs are needed, because the machine's speed changes by a fifth within a minute.
  */
 const PAIRS = 10
 /** A run of a pair is shorter than a single run by this factor. */
 const SHORTER = 2
 /**
- * Late usage gathers for this long before it is worked off (ROLLUP_LATE_AFTER_S). Before the measurement late usage is
- * sent for as long.
+ * Late usage waits for this long before it is processed (ROLLUP_LATE_AFTER_S). Late usage is sent for the same time
+ * before the measurement.
  */
 const GATHERS_S = 10
-/** In this time most of the late usage is worked off, before the next run begins. */
+/** In this time before the next run, most of the late usage is processed. */
 const LATE_ENDED_MS = 15_000
 
 /**
- * Reports usage to a Tally in one process as fast as it takes it, and waits until everything is loaded. The rate over
- * the whole time is what can be sustained. At the end every balance must be exact.
+ * Reports usage to a Tally in one process as fast as it accepts usage, and waits until all of it is loaded. Tally can
+ * sustain the rate over the whole time. At the end every balance must be exact.
  *
- * Late and repeated events go to a second Tally, in turn with the first, which gets none. In a single Tally, the merges
- * of one run slowed the other (docs/experiments.md). Now a merge that outlasts the pause between runs still slows the
- * next run, but its CPU time is not counted for that run's Tally.
+ * Late and repeated events go to a second Tally; runs of the two alternate. In a single Tally, the merges of one run
+ * would slow the next one (docs/experiments.md). With two, a merge that outlasts the pause still slows the next run,
+ * but its CPU time is not counted for the Tally of that run.
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const { seconds, rate, latePercent, resentPercent, save, print } = options
@@ -71,7 +71,7 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const measure = async (name: string, stage: LoadStage, load: LoadOptions) => {
     rows.push(await runWatched(stage, name, load))
   }
-  /** @returns what its rollups did */
+  /** @returns the work on its rollups */
   const endOf = async (stage: LoadStage): Promise<RollupWork> => {
     print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
     return rollupWork(await stage.scrape())

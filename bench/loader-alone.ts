@@ -13,10 +13,10 @@ const BACKLOG_EVENTS = 2_000_000
 const EXACT_WITHIN_MS = 30_000
 
 /**
- * Measures how fast a loader in a process of its own works off a backlog. First a gateway takes events while no loader
- * runs. The log is in PostgreSQL, and ClickHouse is reached over HTTP on the same machine.
+ * Measures how fast a loader in a separate process loads a backlog. First a gateway accepts events while no loader
+ * runs. The log is in PostgreSQL. ClickHouse runs on the same machine, and the loader uses HTTP.
  *
- * @param seconds the longest time for which events are taken
+ * @param seconds the longest time for which events are accepted
  * @returns rows a second from the first stored batch to the last
  */
 export async function measureLoader(seconds: number): Promise<number> {

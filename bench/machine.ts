@@ -27,8 +27,8 @@ export async function saveResult(file: string, result: object): Promise<void> {
   const whole = {
     at: new Date().toISOString(),
     machine: describeMachine(),
-    // The load of the last minute, including the bench's own. If it is much higher, something else ran beside the
-    // bench.
+    // The load of the last minute, including the bench's own. A much higher load means that other work ran at the same
+    // time.
     loadAverage: os.loadavg()[0],
     commit: await commitNow(),
     ...result,

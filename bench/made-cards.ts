@@ -8,7 +8,7 @@ export interface Kind {
   card: string
   /** The first of the accounts that follow it; an account follows only one card at a time. */
   firstAccount: number
-  /** The share of the requests that is enough, because each takes long. */
+  /** The share of the requests to send, because each takes long. */
   ofRequests: number
   ratesOf: (dataSet: DataSet, prices: Prices) => object[]
 }
@@ -28,7 +28,7 @@ export interface List {
 
 const AGGREGATIONS = ['sum', 'count', 'min', 'max', 'avg', 'latest']
 const LINES = 200
-/** How many accounts of each kind have a contract. */
+/** The number of accounts of each kind that have a contract. */
 export const ACCOUNTS_EACH = 200
 
 export const TEN: Kind = {
@@ -64,7 +64,7 @@ export const KINDS: readonly Kind[] = [
   },
 ]
 
-/** One rate for each source and aggregation: more would count an event twice. */
+/** Returns one rate for each source and aggregation, because more would count an event twice. */
 export const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
   sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
@@ -75,7 +75,7 @@ const sourcesOf = ({ metrics }: DataSet): object[] => [
   { currency: CURRENCY },
 ]
 
-/** Each model in each region, with a price of its own. */
+/** Returns rates in which each model in each region has its own price. */
 function ratesByProperty(dataSet: DataSet, { perUnit }: Prices): object[] {
   const rates = sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.flatMap((aggregation) =>
@@ -91,7 +91,7 @@ function ratesByProperty(dataSet: DataSet, { perUnit }: Prices): object[] {
   return rates.slice(0, LINES / MODELS.length)
 }
 
-/** Makes the rate card of a kind with its prices, once for a data set. */
+/** Makes the rate card of a kind with its prices, unless the data set has it. */
 export async function findOrMakeCard(
   client: TallyClient,
   dataSet: DataSet,

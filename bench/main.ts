@@ -289,7 +289,7 @@ async function saveIn({ save }: Values, name: string): Promise<string> {
   return file
 }
 
-/** Runs work on data sets in the caller's folder, or else in one that is deleted afterwards. */
+/** Runs work on data sets in the folder of `--data`, or in a temporary folder that is deleted afterwards. */
 async function withData({ data }: Values, work: (folder: string) => Promise<void>): Promise<void> {
   if (data !== undefined) return work(path.resolve(data))
   const folder = await makeTempFolder('bench')

@@ -5,11 +5,11 @@ import { pidsBelow } from './cpu-time.ts'
 export interface Memory {
   /** The memory of the process itself. */
   self: number
-  /** The memory of its child processes and their children; what several of them share counts once. */
+  /** The memory of its child processes and their children; shared memory counts once. */
   children: number
 }
 
-/** Reads the memory of a process and of those below it. Linux only; zeros elsewhere. */
+/** Reads the memory of a process and of its descendants. Linux only; zeros elsewhere. */
 export async function memoryOf(pid: number): Promise<Memory> {
   const below = await pidsBelow(pid)
   const sizes = await Promise.all(below.map(readShare))
@@ -36,8 +36,8 @@ export function watchMemory(pid: number): { stop(): Memory } {
 const EVERY_MS = 500
 
 /**
- * The proportional share: shared pages are divided by the number of processes, so PostgreSQL's are not counted several
- * times.
+ * Reads the proportional set size. It divides shared pages by the number of processes, so PostgreSQL's shared memory
+ * counts once.
  */
 async function readShare(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '')

@@ -20,7 +20,7 @@ export interface BenchNeighboursOptions {
   events: number
   /** The folder of the data set, which is made if it is missing. The greedy company adds to it. */
   folder: string
-  /** The time for each kind of greed. */
+  /** The duration for each kind of greedy request. */
   seconds: number
   /** Connections of the greedy company. */
   connections: number
@@ -34,7 +34,7 @@ export interface BenchNeighboursOptions {
 const ASKED = ['report', 'balance', 'account'] as const
 type Asked = (typeof ASKED)[number]
 
-/** How the other company was answered, alone or beside a kind of greed. */
+/** The answers to the other company, without the greedy company or with one kind of its requests. */
 interface Row {
   beside: string
   /** Answers to the greedy company, by status. */
@@ -46,24 +46,24 @@ interface Row {
 
 const ALONE = 'alone'
 const DAY_S = 86_400
-/** The most days that usage by day may be asked for. */
+/** The largest range of usage by day, in days. */
 const DAYS_MAX = 3_690
 const WARM_UP_MS = 3_000
-/** A pause between two kinds, so that none is measured beside work that another left behind. */
+/** A pause between two kinds, so that the work of one kind has ended before the next is measured. */
 const REST_MS = 3_000
-/** A pause between two requests, as for a client that serves users of its own. */
+/** A pause between two requests, as in a client that serves its own users. */
 const PAUSE_MS = 10
 const LARGE_PROPERTIES = { note: 'x'.repeat(16_000) }
 const LARGE_EVENTS = 100
 const BODY_BYTES = 4 * 1_024 * 1_024
-/** How much slower than alone a request beside a greedy neighbour may be: this factor, plus a fixed time. */
+/** The limit for a request with a greedy neighbour: the time without one, times this factor, plus a fixed time. */
 const TIMES_MAX = 3
 const MORE_MS = 50
 
 /**
  * Measures whether a greedy company slows down another one. The greedy company sends one kind of request over many
- * connections, and never waits when asked to. The other company sends reports, and reads the account and the balances
- * of an account with new usage.
+ * connections, and ignores Retry-After. The other company sends reports, and reads the account and the balances of an
+ * account with new usage.
  */
 export async function benchNeighbours(options: BenchNeighboursOptions): Promise<void> {
   const { events, folder, seconds, connections, only, save, print } = options
@@ -103,7 +103,7 @@ export async function benchNeighbours(options: BenchNeighboursOptions): Promise<
   }
 }
 
-/** What a company may be greedy for, by name. */
+/** Returns the kinds of greedy requests, by name. */
 async function greedsOf(tally: RunningTally, dataSet: DataSet): Promise<Record<string, Wants>> {
   const client = tallyClient(tally)
   try {
@@ -126,7 +126,7 @@ async function greedsOf(tally: RunningTally, dataSet: DataSet): Promise<Record<s
   }
 }
 
-/** @returns the account that has them */
+/** @returns the account of the events */
 async function reportLargeEvents(
   client: ReturnType<typeof tallyClient>,
   { metrics: [metric = ''] }: DataSet,
@@ -232,7 +232,7 @@ async function makeNeighbour({ url, dataFolder }: RunningTally): Promise<Neighbo
   }
 }
 
-/** Three clients, each with one kind of request, which pause between their requests. */
+/** Runs three clients, each with one kind of request, which pause between their requests. */
 async function askInTurn(
   { url, key, account, metric }: Neighbour,
   ms: number,
@@ -270,7 +270,7 @@ async function askInTurn(
   return { answers, refused }
 }
 
-/** A greedy company in a process of its own. */
+/** Starts a greedy company in a separate process. */
 function beGreedy(greed: Greed): { end(): Promise<Answered> } {
   const child = fork(path.join(import.meta.dirname, 'neighbours/be-greedy.main.js'))
   child.send(greed)
@@ -283,7 +283,7 @@ function beGreedy(greed: Greed): { end(): Promise<Answered> } {
   }
 }
 
-/** The limit is based on the longer of the two times alone, because the machine's speed changes. */
+/** The limit is based on the longer of the two times without a greedy company, because the machine's speed changes. */
 function allowedMs(rows: readonly Row[], asked: Asked): number {
   const alone = rows.filter(({ beside }) => beside === ALONE).map(({ answers }) => answers[asked].p99Ms)
   return TIMES_MAX * Math.max(...alone) + MORE_MS

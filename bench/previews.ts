@@ -16,7 +16,7 @@ export interface BenchPreviewsOptions {
   events: number
   /**
    * The folder of the data set, which is made if it is missing. Products, prices, cards and contracts are added to it,
-   * or found there.
+   * unless it has them already.
    */
   folder: string
   /** The number of requests of each kind, one after the other. */
@@ -31,8 +31,8 @@ interface Row extends Latencies {
 
 const DAY_S = 86_400
 /**
- * When the contracts began; their periods are months. So the current period has nearly as many days as a month can
- * have.
+ * The contracts began this long ago, and their periods are months. So the current period has nearly as many days as a
+ * month.
  */
 const PERIOD_BEGAN_S = 27 * DAY_S
 const WARM_UP = 10
@@ -41,8 +41,8 @@ const AT_ONCE_S = 5
 const RATINGS = 200
 
 /**
- * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines
- * and of many, with properties and without. Rating is measured alone, too.
+ * Measures previews of invoices on a Tally that serves a made-up data set: one after the other and several at once,
+ * with few lines and many, with properties and without. Rating is also measured alone.
  */
 export async function benchPreviews(options: BenchPreviewsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options
@@ -95,7 +95,7 @@ async function atOnce(preview: () => Promise<unknown>): Promise<number> {
   return (answered * 1_000) / (performance.now() - startedAt)
 }
 
-/** Lines a second of an invoice whose usage is already read. */
+/** Measures the rated lines a second of an invoice whose usage was read before. */
 function rateAlone(): number {
   const { contract, rateCards, prices, readings, at } = RATING
   let lines = 0
@@ -107,7 +107,7 @@ function rateAlone(): number {
   return (lines * 1_000) / (performance.now() - startedAt)
 }
 
-/** Contracts of this many accounts, made once for a data set. */
+/** Makes contracts for ACCOUNTS_EACH accounts, unless the data set has them. */
 async function makeContracts(client: TallyClient, dataSet: DataSet, kind: Kind): Promise<string[]> {
   const { id: card, isNew } = await findOrMakeCard(client, dataSet, kind)
   if (!isNew) {

@@ -26,20 +26,20 @@ import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchQueryOptions {
   events: number
-  /** Where the data set is, or is to be. */
+  /** The folder of the data set, which is made if it is missing. */
   folder: string
-  /** Of each kind, one after the other. */
+  /** The number of requests of each kind, one after the other. */
   requests: number
   save: string
   print: (line: string) => void
 }
 
-/** What is asked, and how long answers took. */
+/** A kind of request, and the durations of its answers. */
 interface QueryRow extends Latencies {
   name: string
 }
 
-/** What the JSON of the result holds besides the machine. */
+/** The result, which is written as JSON together with the machine. */
 export interface QueryResult {
   bench: 'query'
   events: number
@@ -47,9 +47,9 @@ export interface QueryResult {
   compared: Compared[]
 }
 
-/** Requests of each kind that are not measured. */
+/** The number of first requests of each kind that are not measured. */
 const WARM_UP = 20
-/** Where each request takes long. */
+/** The number of requests of a kind whose requests take long. */
 const FEW = 20
 const RAW_READS = 5
 const READS_EACH = 10
@@ -58,8 +58,9 @@ const WARM_WITHIN_MS = 600_000
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
 
 /**
- * Asks a Tally that serves a made-up data set, one request after the other: balances, usage, usage that has a property.
- * And the reader itself, within this process: through rollups and from the raw events in turn, which must agree.
+ * Sends requests to a Tally that serves a made-up data set, one after the other: balances, usage, usage by a property.
+ * It also measures the readers in this process: through rollups and from the raw events in turn. Both must return the
+ * same usage.
  */
 export async function benchQuery(options: BenchQueryOptions): Promise<void> {
   const { events, folder, requests, save, print } = options
@@ -78,7 +79,7 @@ export async function benchQuery(options: BenchQueryOptions): Promise<void> {
   await saveResult(save, result)
 }
 
-/** The reader in this process, without HTTP and PostgreSQL; and values to ask for. */
+/** Measures the readers in this process, without HTTP and PostgreSQL, and returns property values for requests. */
 async function measureReaders(
   { folder, namespaceId, metrics, events }: DataSet,
   requests: number,
@@ -136,14 +137,17 @@ async function requestIdsOf(client: ClickHouse, events: number, count: number): 
   return rows.map((row) => row.request_id)
 }
 
-/** A kind of request: another path each time. */
+/** A kind of request, with another path each time. */
 interface Kind {
   name: string
   paths: () => string
   requestsMax?: number
 }
 
-/** A Tally in a process of its own, over HTTP: just started first, and then one that has read usage ahead. */
+/**
+ * Measures a Tally in a separate process over HTTP: first directly after its start, and then when it has read usage
+ * ahead.
+ */
 async function measureAnswers(
   dataSet: DataSet,
   requestIds: readonly string[],
@@ -201,19 +205,19 @@ async function askTally(
 const BALANCE_COLD = 'balance, each account for the first time after a start'
 export const BALANCE = 'balance, accounts as their usage has it, none twice'
 const BALANCE_AGAIN = 'balance, an account whose usage was not written since it was asked for'
-// By a reader that caches no sums of open slots, as Tally's does while usage comes in.
+// This reader caches no sums of open slots, like Tally's reader while usage arrives.
 const SUM_LARGEST = 'the reader alone: what a balance of the largest account asks'
 const SUM_MEDIAN = 'the reader alone: what a balance of the median account asks'
 const NAMESPACE_MONTHLY = 'usage of the namespace by month, 90 days'
 const RARE_PROPERTY = 'usage that has a property, rare value'
 
-/** @returns the path that asks for a balance of an account by its number */
+/** @returns a function from the number of an account to the path of its balance */
 function balanceIn({ metrics }: DataSet): (account: number) => string {
   const sources = [...metrics.map((id) => `metric_id=${id}`), `currency=${CURRENCY}`]
   return (account) => `/v2/accounts/${accountId(account)}/balance?${pick(sources)}`
 }
 
-/** Accounts as their usage has it, but none twice. */
+/** Draws accounts in proportion to their usage, none twice. */
 function newAccounts(): () => number {
   const asked = new Set<number>()
   return () => {
@@ -232,7 +236,7 @@ function coldKinds(dataSet: DataSet): readonly Kind[] {
   return [{ name: BALANCE_COLD, paths: () => balance(nextAccount()), requestsMax: ACCOUNTS / 10 }]
 }
 
-/** Kinds that stand together are asked in turn, so that their ratio holds when the machine's speed drifts. */
+/** Kinds in one group are requested in turn, so that changes of the machine's speed do not affect their ratio. */
 function kindsOf(dataSet: DataSet, requestIds: readonly string[]): (readonly Kind[])[] {
   const { startAt, endAt } = dataSet
   const balance = balanceIn(dataSet)

@@ -6,7 +6,7 @@ import { grownBy, type RollupCounters, rollupCountersOf } from './rollup-counter
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchRollupsOptions {
-  /** How many time slots are measured. */
+  /** The number of time slots to measure. */
   slots: number
   /** Events a second. */
   rate: number
@@ -17,7 +17,7 @@ export interface BenchRollupsOptions {
 }
 
 const SLOT_S = 300
-/** This long after a slot was closed, its late usage is worked off, too. */
+/** This long after a slot was closed, its late usage is also processed. */
 const SETTLES_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
@@ -30,7 +30,7 @@ export async function benchRollups(options: BenchRollupsOptions): Promise<void> 
   print(describeMachine())
   const stage = await openLoadStage()
   try {
-    // The first slot is not a whole one. The others must end while usage is still coming in.
+    // The first slot is not a whole one. The others must end while usage still arrives.
     const seconds = (slots + 1) * SLOT_S + (2 * SETTLES_MS) / 1_000
     print(`${rate.toLocaleString('en-US')} events a second for ${Math.round(seconds / 60)} minutes`)
     const ended = new AbortController()

@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Runs a bench in a process of its own. The embedded engine allows one folder per process, and the runtime's
+ * Runs a bench in a separate process. The embedded engine allows one folder per process, and the runtime's
  * optimizations for one bench must not affect the next.
  *
- * @param words its name and options
- * @param file the file that it writes its result to
- * @returns what it wrote
- * @throws Error when it fails
+ * @param words the name and the options of the bench
+ * @param file the file for its result
+ * @returns the result
+ * @throws Error when the bench fails
  */
 export async function runApart(words: readonly string[], file: string): Promise<unknown> {
   const all = [...words, '--save', file]
@@ -21,7 +21,7 @@ export async function runApart(words: readonly string[], file: string): Promise<
 }
 
 /**
- * The name of a file beside another one.
- * @param ending takes the place of `.json`
+ * The name of a file in the same folder as another one.
+ * @param ending replaces `.json`
  */
 export const fileBeside = (save: string, ending: string): string => save.replace(/(\.json)?$/, ending)

@@ -17,7 +17,7 @@ export interface BenchScaleOptions {
 
 /**
  * Measures how balances slow down as the number of events grows. It runs the bench of queries on one data set after the
- * other. Each run is a process of its own, because the embedded engine allows one folder per process.
+ * other. Each run is a separate process, because the embedded engine allows one folder per process.
  */
 export async function benchScale({ sizes, data, requests, save, print }: BenchScaleOptions): Promise<void> {
   print(describeMachine())

@@ -2,30 +2,33 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { summarise } from './latencies.ts'
 
-/** What to send, where to, and for how long. */
+/** The requests, their target, and the duration. */
 export interface Load {
   url: string
   headers: Record<string, string>
   /** Paths and queries to GET instead of sending bodies. Each connection takes them in turn, and expects a 200. */
   paths?: readonly string[]
   /**
-   * Each connection sends these in turn. In every request each PLACEHOLDER is replaced by another number, and each
-   * TIME_PLACEHOLDER by a time.
+   * The bodies that each connection sends in turn. In every request, another number replaces each PLACEHOLDER, and a
+   * time replaces each TIME_PLACEHOLDER.
    */
   bodies: readonly Buffer[]
   connections: number
   seconds: number
-  /** After this many requests the load ends early. */
+  /** The load ends early after this many requests. */
   requestsMax?: number
   /** Requests a second over all connections; default: as many as are answered. */
   rate?: number
-  /** The times in bodies. Default: now. */
+  /** The times that replace TIME_PLACEHOLDER. Default: now. */
   times?: EventTimes
-  /** The percentage of requests whose bytes are sent again, RESENT_AFTER requests later. */
+  /** The percentage of requests that are sent again with the same bytes, RESENT_AFTER requests later. */
   resentPercent?: number
 }
 
-/** Now, except for a percentage of events that are minutes to hours late; or times of a range, in order or not. */
+/**
+ * Either the present time, with a percentage of events that are minutes to hours late, or times of a range, in order or
+ * in random order.
+ */
 type EventTimes =
   | { kind: 'now'; latePercent: number }
   | { kind: 'past'; startAt: number; endAt: number; events: number; shuffled: boolean }
@@ -33,7 +36,7 @@ type EventTimes =
 export interface LoadResult {
   /** From the first request to the last answer. */
   seconds: number
-  /** Requests that were answered with a 202 or a 200. That is every request; repeated ones count once. */
+  /** Requests that were answered with a 202 or a 200, which all must be. A repeated request counts once. */
   acknowledged: number
   /** The acknowledged requests by body. */
   ofBody: number[]
@@ -48,9 +51,9 @@ export interface LoadReply {
   failure?: string
 }
 
-/** Stands in a body for twelve hexadecimal digits that are different in every request. */
+/** A placeholder in a body for twelve hexadecimal digits, which are different in every request. */
 export const PLACEHOLDER = '#'.repeat(12)
-/** Stands in a body for the ten digits of a time in Unix seconds. */
+/** A placeholder in a body for the ten digits of a time in Unix seconds. */
 export const TIME_PLACEHOLDER = '~'.repeat(10)
 
 /** The age of late events in seconds. */
@@ -61,10 +64,10 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
  * Sends requests over kept-alive connections; each waits for its answer before it sends the next. Every request gets
- * its answer before the load ends, so what was acknowledged is exactly what was taken.
+ * its answer before the load ends, so the acknowledged events are exactly the accepted ones.
  *
  * Why not an HTTP client: generator and server share the machine. A client that builds each request and parses each
- * answer in full takes a good part of it.
+ * answer in full would use a large share of the processor time.
  *
  * @throws Error when an answer is not a 202, or a 200 to a GET: a figure that includes failures means nothing
  */
@@ -81,7 +84,7 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
       const head = `${headOf('POST', target.pathname)}content-length: ${body.length}\r\n\r\n`
       return Buffer.concat([Buffer.from(head), body])
     })
-  // Before the measurement begins, because it takes long with many connections.
+  // The templates are made before the measurement begins, because this takes long with many connections.
   const templates = requests.map(templateOf)
   const own = Array.from({ length: connections }, () => templates.map(ownCopyOf))
   const sockets = await Promise.all(
@@ -155,8 +158,8 @@ const templateOf = (bytes: Buffer): Template => ({
 })
 
 /**
- * A copy for each connection: a buffer is changed again only after its request was answered. Templates without
- * placeholders are shared, because nothing changes them.
+ * Each connection has its own copy, and changes the buffer only when the last request was answered. Connections share
+ * templates without placeholders, because these never change.
  */
 const ownCopyOf = (template: Template): Template =>
   template.places.length + template.times.length === 0
@@ -170,13 +173,13 @@ async function sendInTurn(
   { connections, ofBody, status, resentPercent, nextNumber, nextTime, begin }: Sending,
 ): Promise<Sent> {
   const sent: Sent = { latencies: [], resent: 0 }
-  // The connections begin at different requests, so they do not ask for the same at the same time.
+  // The connections begin at different requests, so that they do not send the same request at the same time.
   const first = Math.floor((connection / connections) * own.length)
   const answers = new AnswerReader()
   const again: { bytes: Buffer; atTurn: number }[] = []
   let turn = 0
   let sentAt = 0
-  /** The body of the request that is on its way; undefined when that is a repetition. */
+  /** The body of the request that is not answered yet; undefined when that request is a repetition. */
   let body: number | undefined
   const write = (bytes: Buffer) => {
     sentAt = performance.now()
@@ -229,7 +232,7 @@ async function sendInTurn(
   })
 }
 
-/** Reads one answer after the other; each must have a Content-Length. */
+/** Parses one answer after the other; each must have a Content-Length. */
 class AnswerReader {
   private chunks: Buffer[] = []
   private bytes = 0
@@ -281,7 +284,7 @@ function placesIn(bytes: Buffer, placeholder: string): number[] {
   return places
 }
 
-/** Makes numbers of twelve hexadecimal digits, each only once. Every load begins at another number. */
+/** Makes unique numbers of twelve hexadecimal digits. Every load begins at another number. */
 function countUp(): () => string {
   let n = Math.floor(Math.random() * 2 ** 47)
   return () => (n++).toString(16).padStart(PLACEHOLDER.length, '0')

@@ -4,14 +4,14 @@ export interface SettledCountOptions {
   /** The number of acknowledged events: exactly these must be counted. */
   expected: number
   pauseMs: number
-  /** How long the count may stay the same. */
+  /** The longest time without a growth of the count. */
   timeoutMs: number
 }
 
 /**
  * Reads the number of counted events until it no longer grows.
  *
- * @throws Error when it is not the expected one: then figures mean nothing
+ * @throws Error when the number is not the expected one, because then figures mean nothing
  */
 export async function settledCount(
   count: () => Promise<number>,

@@ -9,7 +9,7 @@ import { summarise, timeOf } from './latencies.ts'
 import type { LoadGenerator } from './load-generator.ts'
 import { tallyClient } from './tally-client.ts'
 
-/** How one of several kinds of readers was answered: by itself, and while all others read too. */
+/** The answers to one kind of reader: alone, and while all other kinds also read. */
 export interface SideBySideRow {
   reader: Reader
   alone: Answered
@@ -30,7 +30,7 @@ type Reader = (typeof READERS)[number]
 
 const CONNECTIONS = 256
 const FIVE_YEARS_S = 5 * 365 * 86_400
-/** A pause between kinds, so that none is measured beside work that another left behind. */
+/** A pause between kinds, so that the work of one kind has ended before the next is measured. */
 const REST_MS = 1_000
 
 /** Rollups cannot help with this query: it reads the quantity of every event, and groups by account. */
@@ -48,9 +48,10 @@ interface SideBySideOptions {
 }
 
 /**
- * Three kinds of readers, each by itself and then all at once. It shows whether a heavy one slows down the others.
+ * Measures three kinds of readers, each alone and then all at once. The result shows whether a heavy kind slows down
+ * the others.
  *
- * @throws Error when an answer is not a success, so that nobody is refused either
+ * @throws Error when an answer is not a success, so a refused request is also an error
  */
 export async function measureSideBySide(options: SideBySideOptions): Promise<SideBySideRow[]> {
   const readers = readersOf(options)
@@ -112,7 +113,7 @@ function readersOf({
   }
 }
 
-/** Asks at least once, however long that takes. */
+/** Sends at least one request, even if it takes longer. */
 async function oneAfterTheOther(seconds: number, ask: () => Promise<unknown>): Promise<Answered> {
   const startedAt = performance.now()
   const times: number[] = []

@@ -12,7 +12,9 @@ import { compare, formatCompared } from './targets.ts'
 
 export interface BenchSimulationsOptions {
   events: number
-  /** The folder of the data set, which is made if it is missing. Two cards are added to it, or found there. */
+  /**
+   * The folder of the data set, which is made if it is missing. Two cards are added to it, unless it has them already.
+   */
   folder: string
   /** The number of requests of each kind, one after the other. */
   requests: number
@@ -26,9 +28,9 @@ const RATES = 20
 const BALANCES = 200
 
 /**
- * Simulations of a month of all accounts on a Tally that serves a made-up data set. A card of 20 rates is compared with
- * another, so each account is rated twice. Also measured are a page of accounts, and balances at the same time, which
- * should not have to wait.
+ * Measures simulations of a month of all accounts on a Tally that serves a made-up data set. A card of 20 rates is
+ * compared with another, so each account is rated twice. It also measures a page of accounts, and balances at the same
+ * time, which simulations should not delay.
  */
 export async function benchSimulations(options: BenchSimulationsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options
@@ -89,7 +91,7 @@ export async function benchSimulations(options: BenchSimulationsOptions): Promis
   }
 }
 
-/** How long something takes, repeated while something else is done a number of times. */
+/** Measures one function again and again, while another one runs a number of times. */
 async function timesBeside(
   times: number,
   other: () => Promise<unknown>,
@@ -105,7 +107,7 @@ async function timesBeside(
   return took
 }
 
-/** A card of this name, made once for a data set: a rate for each source and aggregation, and flat ones. */
+/** Makes a card of this name, unless the data set has it: a rate for each source and aggregation, and flat rates. */
 async function cardOf(client: TallyClient, dataSet: DataSet, name: string, terms: object): Promise<string> {
   const externalId = `bench: simulated, ${name}`
   const [found] = (

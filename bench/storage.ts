@@ -13,7 +13,7 @@ export interface BenchStorageOptions {
   print: (line: string) => void
 }
 
-// Only active data parts: the sources of a merge are on disk for a while beside its result.
+// Only active data parts, because the sources of a merge stay on disk for some time after the merge.
 const TABLES = `
   SELECT table, toUInt32(count()) AS parts, toString(sum(rows)) AS rows, toString(sum(bytes_on_disk)) AS bytes
   FROM system.parts WHERE database = currentDatabase() AND active GROUP BY table ORDER BY sum(bytes_on_disk) DESC`
@@ -30,7 +30,7 @@ interface Sized {
   bytes: string
 }
 
-/** Columns and indexes smaller than this, in bytes an event, are not shown. */
+/** Columns and indexes with fewer bytes an event are not shown. */
 const SHOWN_FROM = 0.05
 /**
  * Keys, marks and checksums; and data parts whose columns share a file (decision 14), which ClickHouse does not split
@@ -38,7 +38,7 @@ const SHOWN_FROM = 0.05
  */
 const THE_REST = 'the rest, parts with all columns in one file among it'
 
-/** What an event takes on disk after merges, by table, and by column and index. */
+/** Measures the bytes of an event on disk after merges, by table, and by column and index. */
 export async function benchStorage({ events, folder, save, print }: BenchStorageOptions): Promise<void> {
   print(describeMachine())
   const dataSet = await buildDataSet(folder, events, print)

@@ -6,18 +6,18 @@ import { startServices, startSharedEngines } from '../test/support/start-service
 import { startTally } from '../test/support/start-tally.ts'
 import { cpuSecondsOf } from './cpu-time.ts'
 
-/** A Tally whose intake is measured. */
+/** A Tally whose rate of reports is measured. */
 export interface Subject {
-  /** Its name in the table: where the event log is. */
+  /** Its name in the table, which says where the event log is. */
   name: string
   /** The URL for reports. */
   url: string
   /** The URL for reads. */
   apiUrl: string
   key: string
-  /** The process that takes reports. */
+  /** The process that accepts reports. */
   pid: number
-  /** CPU seconds used so far by what keeps the event log. */
+  /** CPU seconds used so far by the process with the event log. */
   logCpuSeconds(): Promise<number>
   /** Starts the loader, unless it runs already. */
   startLoading(): Promise<void>
@@ -49,10 +49,10 @@ export async function embeddedSubject(): Promise<Subject> {
 }
 
 /**
- * A gateway in a process of its own, with the log on a Kafka of one broker on this machine. The loader starts after all
- * reports: under such a load it would be on a machine of its own.
+ * A gateway in a separate process, with the log on a Kafka of one broker on this machine. The loader starts after all
+ * reports, because under such a load it would run on another machine.
  *
- * @throws Error where there is no Java or no Maven
+ * @throws Error when Java or Maven is missing
  */
 export async function kafkaSubject(): Promise<Subject> {
   const broker = await startBroker()

@@ -13,7 +13,7 @@ export interface TallyClient {
 
 const TIMEOUT_MS = 60_000
 
-/** @param connections requests at once; further ones wait */
+/** @param connections the largest number of concurrent requests; further requests wait */
 export function tallyClient({ url, key }: { url: string; key: string }, connections = 1): TallyClient {
   const sender = httpSender({
     baseUrl: new URL(url),

@@ -80,7 +80,7 @@ function less(name: string, unit: string, floor: number, target: number): Target
 
 export type Measure = keyof typeof TARGETS
 
-/** What was measured, and on what, if that is not what the target is meant for. */
+/** A measured value, and its conditions if they differ from those of the target. */
 interface Measured {
   measure: Measure
   value: number

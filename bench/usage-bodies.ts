@@ -10,9 +10,9 @@ export interface References {
 
 const ACCOUNTS = 50
 const METRICS = 3
-/** How many requests at a time make them. */
+/** The number of concurrent requests that make them. */
 const AT_ONCE = 16
-/** Different bodies in turn, so that nothing is faster only because the same body comes each time. */
+/** The number of different bodies, so that a repeated body does not make the server faster. */
 const BODIES = 64
 const MODELS = ['small', 'medium', 'large']
 const REGIONS = ['eu', 'us', 'ap']
@@ -51,8 +51,7 @@ interface MadeUpEvent {
 /**
  * Makes bodies of one event or of a batch. Events have three properties, of which one is unique in each request.
  *
- * @param keyed whether events have a time and a key of their own, so that they can be sent again; else they have
- *   neither
+ * @param keyed whether each event has a time and a key, so that it can be sent again; otherwise it has neither
  */
 export function makeBodies({ accounts, metrics }: References, batch: number, keyed = false): UsageBody[] {
   const pick = <T>(list: readonly T[]): T => list[randomBytes(4).readUInt32LE() % list.length] as T

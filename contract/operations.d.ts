@@ -96,7 +96,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read this document as a page, and try every operation */
+        /** Read this document as a web page, and try every operation */
         readonly get: operations["getDocs"];
         readonly put?: never;
         readonly post?: never;
@@ -143,7 +143,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a customer
-         * @description Fields that are left out stay as they are. Accounts are listed by the new name at once. This takes a moment when the customer has very many accounts.
+         * @description Absent fields keep their values. Lists of accounts by customer name use the new name at once. The request takes longer when the customer has very many accounts.
          */
         readonly patch: operations["updateCustomer"];
         readonly trace?: never;
@@ -174,8 +174,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get what several accounts have left
-         * @description The accounts are in the requested order. Each has one balance for every metric that is not archived, in order of creation. Then it has one balance for every currency the account was ever granted, by code. A balance is the sum of the grants in force now, minus all usage ever.
+         * Get the balances of several accounts
+         * @description The accounts are in the requested order. Each has one balance for every metric that is not archived, in order of creation. Then follows one balance for every currency in which the account ever got a grant, by code. A balance is the sum of the grants in force now, minus all usage ever.
          */
         readonly get: operations["listBalances"];
         readonly put?: never;
@@ -235,7 +235,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive an account
-         * @description An archived account is no longer in use, but everything else continues. Usage that is reported late counts, and its balances can be read. If the account is archived already, nothing changes.
+         * @description An archived account is no longer in use, but late usage still counts, and its balances can be read. If the account is archived already, nothing changes.
          */
         readonly post: operations["archiveAccount"];
         readonly delete?: never;
@@ -254,7 +254,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring an archived account back
+         * Unarchive an account
          * @description If the account is not archived, nothing changes.
          */
         readonly post: operations["unarchiveAccount"];
@@ -272,7 +272,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get what an account used in a time range
+         * Get the usage of an account in a time range
          * @description One line for each metric and currency with usage in the range; metrics in order of creation, then currencies by code.
          */
         readonly get: operations["getAccountUsage"];
@@ -312,7 +312,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get what an account used by day
+         * Get the usage of an account by day
          * @description One bucket for each UTC day of the range, at most 3,700. Days without usage have no lines. If only a part of a day is in the range, its bucket has only that part. Lines are metrics in order of creation, then currencies by code.
          */
         readonly get: operations["getAccountDailyUsage"];
@@ -332,7 +332,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get what an account has left of one metric or currency
+         * Get the balance of an account in one metric or currency
          * @description The balance is the sum of the grants in force now, minus all usage ever. Exactly one of `metric_id` and `currency` is required.
          */
         readonly get: operations["getAccountBalance"];
@@ -433,7 +433,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring an archived metric back
+         * Unarchive a metric
          * @description If the metric is not archived, nothing changes.
          */
         readonly post: operations["unarchiveMetric"];
@@ -478,7 +478,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Grant credit to an account
-         * @description Exactly one of `metric_id` and `currency` says what the credit is for.
+         * @description Exactly one of `metric_id` and `currency` is required. It is the source of the credit.
          */
         readonly post: operations["createGrant"];
         readonly delete?: never;
@@ -558,7 +558,7 @@ export interface paths {
         readonly get: operations["listRefillConfigurations"];
         readonly put?: never;
         /**
-         * Let the balance of an account and metric be refilled
+         * Create a refill configuration
          * @description There is at most one configuration for each account and metric.
          */
         readonly post: operations["createRefillConfiguration"];
@@ -598,7 +598,7 @@ export interface paths {
         };
         /**
          * List the refills of a configuration
-         * @description In order of creation. A refill is a grant, stored with the figures it was computed from. A refill whose grant was voided later is still listed.
+         * @description In order of creation. A refill is a grant, stored with the figures of its computation. A refill whose grant was voided later is still listed.
          */
         readonly get: operations["listRefills"];
         readonly put?: never;
@@ -618,24 +618,25 @@ export interface paths {
         };
         /**
          * List usage events
-         * @description Ordered by the second they were accepted in, then by id. The list ends a moment before now. So a client that keeps the last id and asks again never misses an event.
+         * @description Ordered by the second of acceptance, then by id. The list ends a moment before now. So a client that stores the last id and continues from it never misses an event.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
         /**
          * Report one usage event
-         * @description Exactly one of `metric_id` and `currency` says what is measured. `occurred_at` may be up to five calendar years
-         *     ago, and up to five minutes ahead. Without it the event happened now. For a test company, now is the time of its
-         *     clock.
+         * @description Exactly one of `metric_id` and `currency` is required: the source of the quantity. `occurred_at` may be up to
+         *     five calendar years ago, or up to five minutes in the future. The default is now. For a test company, now is the
+         *     time of its clock.
          *
-         *     An event with an `idempotency_key` counts once, even if it is reported several times, for as long as data is
-         *     kept. The key needs `occurred_at`: the same key with another time is another event. When two reports of one
-         *     event differ, the first one counts. Without a key every report is an event of its own, unless the request has an
-         *     `Idempotency-Key` header. That header is for this route only: on `/v2/events/batch` the same header makes other
+         *     An event with an `idempotency_key` counts once, even if it is reported several times, with no time limit. The
+         *     key requires `occurred_at`: the same key with another time is another event. When two reports of one event
+         *     differ, the first one counts. Without a key every report is a new event, unless the request has an
+         *     `Idempotency-Key` header. The header is only for this route: on `/v2/events/batch` the same header makes other
          *     events.
          *
          *     The answer repeats this report, under the id of its event. Tally does not look up whether the event was reported
-         *     before. If it was, its quantity and properties stay those of the first report, which `GET /v2/events` shows.
+         *     before. If it was, the event keeps the quantity and the properties of the first report, which `GET /v2/events`
+         *     shows.
          */
         readonly post: operations["reportEvent"];
         readonly delete?: never;
@@ -653,7 +654,7 @@ export interface paths {
         };
         /**
          * Get the usage that has a property
-         * @description The usage of all accounts, of events with this value in a top-level property of this name (a dot is a part of the name). The value is text, or a number or boolean as JSON writes it and `GET /v2/events` shows it: `1` finds `1` and `"1"`, `1.0` finds only `"1.0"`. Text of more than 500 characters, null, lists and objects are never found. Lines are metrics in order of creation, then currencies by code.
+         * @description The usage of all accounts by events with this value in the top-level property of this name (a dot is a part of the name). The value is text, or a number or boolean in the form of JSON and of `GET /v2/events`: `1` finds `1` and `"1"`, `1.0` finds only `"1.0"`. Text of more than 500 characters, null, lists and objects are never found. Lines are metrics in order of creation, then currencies by code.
          */
         readonly get: operations["aggregateEvents"];
         readonly put?: never;
@@ -676,9 +677,9 @@ export interface paths {
         /**
          * Report up to 1,000 usage events
          * @description All events are accepted, or none. A 400 or 422 names the first 20 wrong events, by their index. There are three
-         *     checks: form, then rules, then whether account and metric exist. The answer is about the first check that fails.
-         *     A key that occurs twice in a batch counts once if both events are equal, and is refused if they differ. The
-         *     order of fields in properties and the spelling of quantities do not matter.
+         *     checks: form, then rules, then the existence of account and metric. The answer describes the first check that
+         *     fails. A key that occurs twice in a batch counts once if both events are equal, and is refused if they differ.
+         *     The order of fields in properties and the form of quantities do not matter.
          *
          *     The rules for reporting one event apply to each event.
          */
@@ -703,8 +704,8 @@ export interface paths {
          * @description All corrections are made, or none. Each correction names an event and its change: another `quantity`, other
          *     `properties`, both, or `void`. An event may occur only once in a request.
          *
-         *     A 400 or 422 names the first 20 wrong corrections, by their index. A correction of an unknown event is wrong,
-         *     too. The rules for correcting one event apply to each correction. If you send the request again, no correction
+         *     A 400 or 422 names the first 20 wrong corrections, by their index. A correction of an unknown event is also
+         *     wrong. The rules for correcting one event apply to each correction. If you send the request again, no correction
          *     is made twice. An `Idempotency-Key` header is not needed, and ignored here.
          */
         readonly post: operations["correctEvents"];
@@ -723,7 +724,7 @@ export interface paths {
         };
         /**
          * Get a usage event
-         * @description The event as it counts now, with every correction that was answered. Balances may have it a moment later. If the event was reported a moment ago, the request waits for it.
+         * @description The event in its present version, with every correction that was answered. Balances may include a correction a moment later. If the event was reported a moment ago, the request waits until the event is stored.
          */
         readonly get: operations["getEvent"];
         readonly put?: never;
@@ -733,12 +734,12 @@ export interface paths {
         readonly head?: never;
         /**
          * Correct a usage event
-         * @description Replaces the quantity, the properties, or both. What is left out stays as it is. The account, the metric or
-         *     currency and the time cannot be changed. To change those, void the event and report another one.
+         * @description Replaces the quantity, the properties, or both. An absent field keeps its value. The account, the metric or
+         *     currency and the time cannot be changed. Instead, void the event and report another one.
          *
-         *     Every usage answer and balance follows within moments. Earlier versions of the event stay in its revisions. Two
-         *     corrections of different fields are both applied, even when they arrive at the same time. If you send the same
-         *     correction again, nothing changes, so repeat it after a 5xx or a cut connection. An `Idempotency-Key` header is
+         *     Usage and balances include the correction within moments. Earlier versions of the event stay in its revisions.
+         *     Two corrections of different fields are both applied, even when they arrive at the same time. A repeat of the
+         *     same correction changes nothing, so repeat it after a 5xx or a cut connection. An `Idempotency-Key` header is
          *     not needed, and ignored here. An event that was voided cannot be corrected.
          */
         readonly patch: operations["correctEvent"];
@@ -773,7 +774,7 @@ export interface paths {
         };
         /**
          * List the revisions of a usage event
-         * @description First the report, as it counted when the event was first corrected. Then the event after each correction, with the API key that made the correction. An event that was never corrected has only its report.
+         * @description The first revision is the report. Then comes the event after each correction, with the API key that made the correction. An event that was never corrected has only its report.
          */
         readonly get: operations["listEventRevisions"];
         readonly put?: never;
@@ -876,7 +877,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring an archived product back
+         * Unarchive a product
          * @description If the product is not archived, nothing changes.
          */
         readonly post: operations["unarchiveProduct"];
@@ -926,7 +927,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a price
-         * @description Only the description can be changed: a price never changes.
+         * @description Only the description can be changed.
          */
         readonly patch: operations["updatePrice"];
         readonly trace?: never;
@@ -961,7 +962,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring an archived price back
+         * Unarchive a price
          * @description If the price is not archived, nothing changes.
          */
         readonly post: operations["unarchivePrice"];
@@ -986,7 +987,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a rate card
-         * @description Refused with 422, naming their places in the request: unknown metrics and prices, archived prices, prices that a rate cannot feed, and two rates that overlap, with an event that both would cover. A rate without `starts_at` starts with the first second of 1970, because contracts may begin in the past.
+         * @description A 422 refuses unknown metrics and prices, archived prices, prices that do not fit their rate, and two rates that overlap. It names the fields, and for an overlap an event that both rates would cover. A rate without `starts_at` starts with the first second of 1970, because contracts may begin in the past.
          */
         readonly post: operations["createRateCard"];
         readonly delete?: never;
@@ -1027,7 +1028,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a rate card
-         * @description No contract can start to follow it any more. Contracts that follow it continue, so its rates can still be changed. If the rate card is archived already, nothing changes.
+         * @description No other contract can start to follow the card. Contracts that follow it continue, so its rates can still be changed. If the rate card is archived already, nothing changes.
          */
         readonly post: operations["archiveRateCard"];
         readonly delete?: never;
@@ -1046,7 +1047,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Bring an archived rate card back
+         * Unarchive a rate card
          * @description If the rate card is not archived, nothing changes.
          */
         readonly post: operations["unarchiveRateCard"];
@@ -1087,7 +1088,7 @@ export interface paths {
         readonly put?: never;
         /**
          * End and add rates of a rate card
-         * @description All changes take effect at one instant, or none is made. Rates are never edited: to change one, end it and add another. The rates of a contract's period are fixed when the period begins, so each contract gets the change with its next period. Once a contract has followed the card, a change cannot be in the past; until then it can. An archived rate card can be changed too, because contracts may follow it.
+         * @description All changes take effect at one instant, or none is made. Rates are never edited: to change one, end it and add another. The rates of a contract's period are fixed when the period begins, so each contract gets the change with its next period. When a contract has followed the card, a change cannot be in the past; until then it can. An archived rate card can also be changed, because contracts may follow it.
          */
         readonly post: operations["changeRateCard"];
         readonly delete?: never;
@@ -1107,9 +1108,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate what accounts would pay by a rate card
-         * @description Rates past usage by the card, over all accounts or some, and compares the result with what they pay, with another card, or with nothing. With `changes` the card is rated as it would be after them. Lines, minimums of prices and rounding are those of an invoice preview. Every period counts as a whole period, and minimums and credit of contracts are left out. Nothing is stored. The first page shows the totals of all accounts.
+         * @description Rates past usage of all or some accounts by the card, and compares the result with the amounts they pay now, with another card, or with nothing. With `changes`, the simulation uses the card as it would be after the changes. Lines, minimums of prices and rounding are those of an invoice preview. Every period is rated as a whole period, and minimums and credit of contracts are left out. Nothing is stored. The first page shows the totals of all accounts.
          *
-         *     An account pays by the line with which it follows a card at `start_at`, and by the rates in force at that time. In this comparison, the account's overrides and its discount apply to this card, too. So a card compared with itself makes no difference. In other comparisons cards are rated by themselves. Amounts are in the card's currency. Accounts that follow a card in another currency at `start_at` cannot be compared: they are left out and counted, or answered with 422 if they are named in `account_ids`. Also answered with 422: a card in another currency to compare with, more than 100,000 accounts, more than 500,000 accounts times periods, and more than ten million lines of these.
+         *     The present amounts of an account are those of the line with which it follows a card at `start_at`, and of the rates in force at that time. In this comparison, the account's overrides and its discount also apply to the simulated card. So a comparison of a card with itself shows no differences. In other comparisons, overrides and discounts of accounts do not apply. Amounts are in the card's currency. Accounts that follow a card in another currency at `start_at` cannot be compared. They are left out and counted, or the answer is 422 if `account_ids` names them. The answer is also 422 for a comparison with a card in another currency, for more than 100,000 accounts, for more than 500,000 accounts times periods, and for more than ten million lines.
          */
         readonly post: operations["simulateRateCard"];
         readonly delete?: never;
@@ -1133,7 +1134,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a contract
-         * @description Periods are counted in days, weeks or months from `anchor_at`, before and after it. A month without the anchor's day uses its last day. An account may have many contracts, and follows one rate card at a time over all of them. A line that would follow another card at the same time is answered with 409.
+         * @description Periods are counted in days, weeks or months from `anchor_at`, before and after it. A month without the anchor's day uses its last day. An account may have many contracts, and follows one rate card at a time over all of them. If a line would follow another card at the same time, the answer is 409.
          */
         readonly post: operations["createContract"];
         readonly delete?: never;
@@ -1151,7 +1152,7 @@ export interface paths {
         };
         /**
          * Get a contract
-         * @description With the lines that have not ended.
+         * @description The contract with the lines that have not ended.
          */
         readonly get: operations["getContract"];
         readonly put?: never;
@@ -1161,7 +1162,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a contract, or let it end later
-         * @description Fields that are left out stay as they are. If the contract is canceled or has ended, the answer is 409. A later end is also answered with 409 if the account follows a rate card of another contract at that time.
+         * @description Fields that are left out stay as they are. If the contract is canceled or has ended, the answer is 409. The answer is also 409 if the end would be later, and the account follows a rate card by another contract at that time.
          */
         readonly patch: operations["updateContract"];
         readonly trace?: never;
@@ -1175,7 +1176,7 @@ export interface paths {
         };
         /**
          * List the lines of a contract
-         * @description All lines there ever were, in order of creation.
+         * @description All lines of the contract, including lines that have ended, in order of creation.
          */
         readonly get: operations["listContractLines"];
         readonly put?: never;
@@ -1217,7 +1218,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Cancel a contract
-         * @description The contract then ends earlier. Until then the cancellation can be taken back, or replaced by another. If the contract is canceled already, nothing changes: the first cancellation stands. If it has ended, the answer is 409. Credit that was given stays.
+         * @description The contract then ends earlier. Until then you can undo the cancellation, or replace it by another. If the contract is canceled already, nothing changes: the first cancellation stays. If the contract has ended, the answer is 409. Credit that was given stays.
          */
         readonly post: operations["cancelContract"];
         readonly delete?: never;
@@ -1236,8 +1237,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Take the cancellation of a contract back
-         * @description If no cancellation is pending, nothing changes. If the contract is canceled or has ended, the answer is 409. It is also 409 if the account now follows a rate card of another contract.
+         * Undo the cancellation of a contract
+         * @description If no cancellation is pending, nothing changes. If the contract is canceled or has ended, the answer is 409. The answer is also 409 if the account now follows a rate card by another contract.
          */
         readonly post: operations["uncancelContract"];
         readonly delete?: never;
@@ -1255,15 +1256,15 @@ export interface paths {
         };
         /**
          * Preview the invoices of a period of all contracts
-         * @description For each contract, in their order of creation, the preview of the period that contains a second, without its lines. To close a month, give its last second, and read page by page. Contracts that are not in force at that second are left out. `POST` shows the lines of one contract. Pages wait for each other, so that balances do not wait for them. A page that waited too long is answered with 503.
+         * @description A preview for each contract, without lines, in order of creation of the contracts. Each is of the contract's period that contains the second `at`. To close a month, give its last second, and read page by page. Contracts that are not in force at that second are left out. `POST` shows the lines of one contract. Few pages are computed at a time, so that they do not delay balances. If a page has to wait too long, the answer is 503.
          */
         readonly get: operations["listInvoicePreviews"];
         readonly put?: never;
         /**
          * Preview the invoice of a period of a contract
-         * @description Rates the usage of one period by the contract, its rate card and its prices, to the last digit. Nothing is stored. For a period that is over, the same request gives the same answer until usage of the period is reported late or corrected. `changes` and `cancel_at` show what would be owed if the contract were changed or canceled like that.
+         * @description Rates the usage of one period by the contract, its rate card and its prices, to the last digit. Nothing is stored. For a period that is over, the same request gives the same answer until usage of the period is reported late or corrected. With `changes` and `cancel_at`, the preview shows the amounts as if the contract were changed or canceled.
          *
-         *     With `known_at` the answer counts only what was accepted, corrected, granted or voided before that second. If the period had ended by then, the answer never changes, byte for byte. Its lines have no `query`, because analysts see events as they are now. A `price` is shown as it is now: its description may change, and it may be archived. (One exception: a dead letter that was put back has the time at which it was first accepted.) `difference_since` adds what has come since an earlier answer. Both read the account's events one by one, which takes longer.
+         *     With `known_at`, the preview uses only the data of before that second: events accepted, corrected or voided, and grants made or voided. If the period had ended by then, the answer never changes, byte for byte. Its lines have no `query`, because analysts see only the present versions of events. A `price` is shown in its present form: its description may change, and it may be archived. (One exception: a dead letter that was put back has the time of its first acceptance.) `difference_since` adds the changes since an earlier answer. Both read the account's events one by one, which takes longer.
          */
         readonly post: operations["previewInvoice"];
         readonly delete?: never;
@@ -1281,7 +1282,7 @@ export interface paths {
         };
         /**
          * Get the company of this key, and its permissions
-         * @description The company of the key that makes this request, the key's permissions, and the company's time. Any one permission is enough.
+         * @description The company of the key that makes this request, the key's permissions, and the company's time. Any key may make this request.
          */
         readonly get: operations["getCaller"];
         readonly put?: never;
@@ -1307,7 +1308,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Issue an API key
-         * @description The answer shows the key, only this once: Tally stores only its digest. A key cannot give more than it has: no permission it lacks, and, if it ends by itself, no later end. Anything else is 403. If you lost the answer, revoke the key and issue another. The list shows the lost key, and the 409 of a repeat names it.
+         * @description Only this answer shows the key, because Tally stores only its digest. The new key cannot have a permission that your key lacks, or a later end than your key. Otherwise the answer is 403. If you lost the answer, revoke the key and issue another. The list shows the lost key, and the 409 of a repeat names it.
          */
         readonly post: operations["createApiKey"];
         readonly delete?: never;
@@ -1344,7 +1345,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Rotate an API key
-         * @description The new key takes over the name, the permissions and the end of the old one. The answer shows the new key, only this once. The old key works until its own end: the end requested here or the one it had, whichever comes first. Within five seconds after that it is refused everywhere. A rotation gives no more than before. The new key may have fewer permissions than the old one, never more (422), and the key that makes this request must have all of them (403). The new key may end at another time, but not after the key that makes this request (403). A key is rotated once. If it was rotated or revoked, or has expired, the answer is 409. If you lost the answer, rotate the key that replaced it (`replaced_by`).
+         * @description The new key has the name, the permissions and the end of the old one. Only this answer shows the new key. The old key works until the requested end or its earlier end, whichever comes first. Within five seconds after that, every process refuses it. The new key may have fewer permissions than the old one, never more (422), and the key that makes this request must have all of them (403). The new key may end at another time, but not after the key that makes this request (403). A key can be rotated once. If the key was rotated or revoked, or has expired, the answer is 409. If you lost the answer, rotate the key that replaced it (`replaced_by`).
          */
         readonly post: operations["rotateApiKey"];
         readonly delete?: never;
@@ -1364,7 +1365,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Revoke an API key
-         * @description It is refused everywhere within five seconds, for good. Every key that manages keys may revoke every key of the company, also itself and the last one. The operator of Tally can issue another. If the key is revoked already, nothing changes.
+         * @description Every process refuses the key within five seconds. A revocation cannot be undone. Every key with `manage:keys` may revoke every key of the company, even itself and the last one. The operator of Tally can issue another. If the key is revoked already, nothing changes.
          */
         readonly post: operations["revokeApiKey"];
         readonly delete?: never;
@@ -1381,8 +1382,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List who created and changed what
-         * @description Newest first. There is an entry for each request that created or changed something, kept without end. Reported usage and what Tally does by itself are not in it.
+         * List changes, and who made them
+         * @description Newest first. The trail has an entry for each request that created or changed something, and keeps it permanently. It does not contain reported usage, or changes that Tally makes itself.
          */
         readonly get: operations["listAuditTrail"];
         readonly put?: never;
@@ -1404,13 +1405,13 @@ export interface paths {
         readonly get: operations["getTestClock"];
         /**
          * Set the company's clock forward
-         * @description Everything that depends on the time uses this clock: whether grants have begun or expired, when refills are due, how far back and ahead usage may be, the time of usage without `occurred_at`, and ranges that end now. The clock continues from the time you set, second by second. So events that are reported one after the other do not all get the same second, and a grant that expires in a minute does so in a minute. The clock only goes forward, by at most ten years, until it is returned to real time. Times that say when Tally did something (`accepted_at`, `created_at`, `updated_at`, `archived_at`) stay real. Every request that begins after the answer uses the new time.
+         * @description This clock decides whether grants have begun or expired, when refills are due, and which times of usage are allowed. It also gives the time of usage without `occurred_at`, and the end of ranges that end now. The clock continues from the time you set, second by second. So events that are reported one after the other do not all get the same second, and a grant that expires in a minute does so in a minute. You can set the clock only forward, by at most ten years, until you return it to real time. Times of Tally's own actions (`accepted_at`, `created_at`, `updated_at`, `archived_at`) stay real. Every request that begins after the answer uses the new time.
          */
         readonly put: operations["setTestClock"];
         readonly post?: never;
         /**
          * Return the company's clock to real time
-         * @description Usage that was reported at later times keeps its times, and counts.
+         * @description Usage with later times keeps its times, and counts.
          */
         readonly delete: operations["resetTestClock"];
         readonly options?: never;
@@ -1429,7 +1430,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Move the company's clock ahead
-         * @description By a number of seconds from the time it shows. A repeat moves it again, unless both requests have the same `Idempotency-Key`.
+         * @description By a number of seconds from its present time. A repeat moves the clock again, unless both requests have the same `Idempotency-Key`.
          */
         readonly post: operations["advanceTestClock"];
         readonly delete?: never;
@@ -1449,8 +1450,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset the company to an empty one
-         * @description Everything of the company except its API keys is gone: resources, usage and Idempotency-Keys. The clock is back
-         *     in real time. Every id and key can be used again at once. The rows are deleted later.
+         * @description A reset removes all data of the company except its API keys and its audit trail: resources, usage and
+         *     Idempotency-Keys. The clock returns to real time. Every id and key can be used again at once. The rows are
+         *     deleted later.
          *
          *     Every request that begins after this answer gets an empty answer, from any process. Usage that is acknowledged
          *     after it counts. Usage that was acknowledged before it never appears again, even if it is loaded late. Therefore
@@ -1479,9 +1481,9 @@ export interface paths {
          *     follows it. It also makes usage in the 90 days before the time of the company's clock. The same seed in an empty
          *     company always makes the same names, external ids, quantities and totals. Ids of resources are random.
          *
-         *     If you ask for a seed again, nothing new is made and the answer is the same, also when the first answer was
-         *     lost. The usage is reported once more, and each of its events counts once. Another seed makes other data beside
-         *     it. Usage is counted a moment later: `POST /v2/test/drain` waits for that.
+         *     A repeat with the same seed makes nothing new and gets the same answer. It reports the usage again, and each
+         *     event counts once. Another seed adds other data. Usage is counted a moment later: `POST /v2/test/drain` waits
+         *     for that.
          */
         readonly post: operations["seedTestCompany"];
         readonly delete?: never;
@@ -1501,7 +1503,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Wait until everything is counted
-         * @description Answers once all usage of any company that was acknowledged before this request is in usage and balances. If gateways are separate processes, the list of events shows it a few seconds later. If this takes longer than `timeout`, the answer is 408: ask again.
+         * @description Waits until usage and balances include all usage, of any company, that was acknowledged before this request. If gateways are separate processes, the list of events shows that usage a few seconds later. If this takes longer than `timeout`, the answer is 408: send the request again.
          */
         readonly post: operations["drainTestCompany"];
         readonly delete?: never;
@@ -1572,7 +1574,7 @@ export interface components {
          */
         readonly Uuid: string;
         /**
-         * @description Your own id. `.` and `..` cannot be used as new ids (422), because URLs lose them.
+         * @description Your own id. `.` and `..` cannot be used as new ids (422), because clients remove them from URLs.
          * @example crm-4711
          */
         readonly ExternalId: string;
@@ -1583,7 +1585,7 @@ export interface components {
          */
         readonly PropertyName: string;
         /**
-         * @description Text, or a number or boolean as JSON writes it: `1` is `1` and `"1"`, `1.0` only `"1.0"`.
+         * @description Text, or a number or boolean in the form of JSON: `1` is `1` and `"1"`, `1.0` is only `"1.0"`.
          * @example large
          */
         readonly PropertyValue: string;
@@ -1636,7 +1638,7 @@ export interface components {
         /** @description Whether there is a next page. */
         readonly HasMore: boolean;
         /**
-         * @description These requests have no fields; the body may be left out.
+         * @description These requests have no fields, and the body may be absent.
          * @example {}
          */
         readonly Nothing: Record<string, unknown>;
@@ -1700,7 +1702,7 @@ export interface components {
             readonly description?: string | null;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
-            /** @description The customer this account belongs to from now on. Null means no customer. */
+            /** @description The new customer of the account. Null means no customer. */
             readonly service_customer_id?: components["schemas"]["Uuid"] | null;
         };
         readonly Account: {
@@ -1713,7 +1715,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -1804,7 +1806,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -1880,7 +1882,7 @@ export interface components {
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id: components["schemas"]["MetricId"];
             /**
-             * @description In the metric's unit. A balance below this is filled up.
+             * @description In the metric's unit. A balance below this is refilled.
              * @example 1000
              */
             readonly minimum_balance: components["schemas"]["Amount"];
@@ -1890,7 +1892,7 @@ export interface components {
              */
             readonly target_balance: components["schemas"]["Amount"];
             /**
-             * @description Whether the balance is filled up automatically. Set it to false to pause, and to true to continue.
+             * @description Whether the balance is refilled automatically. Set it to false to pause, and to true to continue.
              * @default true
              */
             readonly is_active?: boolean | null;
@@ -1905,7 +1907,7 @@ export interface components {
             readonly target_balance?: components["schemas"]["Amount"];
             readonly is_active?: boolean;
         };
-        /** @description Identified by `account_id` and `metric_id`. It has no id of its own. */
+        /** @description Identified by `account_id` and `metric_id`. A configuration has no other id. */
         readonly RefillConfiguration: {
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id: components["schemas"]["MetricId"];
@@ -1919,7 +1921,7 @@ export interface components {
             readonly data: readonly components["schemas"]["RefillConfiguration"][];
             readonly has_more: components["schemas"]["HasMore"];
         };
-        /** @description An automatic refill, and the figures it was computed from. */
+        /** @description An automatic refill, and the figures of its computation. */
         readonly Refill: {
             readonly grant_id: components["schemas"]["GrantId"];
             readonly account_id: components["schemas"]["AccountId"];
@@ -1960,17 +1962,17 @@ export interface components {
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id?: components["schemas"]["MetricIdOrNull"];
             readonly currency?: components["schemas"]["CurrencyInputOrNull"];
-            /** @description The quantity that was used, in the metric's unit or the currency's major unit. A negative quantity takes usage back. */
+            /** @description The quantity that was used, in the metric's unit or the currency's major unit. A negative quantity reduces usage. */
             readonly quantity: components["schemas"]["Amount"];
             /**
              * Unix seconds
              * Format: int64
-             * @description When it happened, Unix time in seconds. Required with an idempotency key.
+             * @description The time at which it happened, Unix time in seconds. Required with an idempotency key.
              * @example 1700158623
              */
             readonly occurred_at?: number | null;
             /**
-             * @description Your own name for this event, which is the same each time you report the event. It identifies the event within one account, one metric or currency and one time. With another account, metric, currency or time it is another event.
+             * @description Your own key for this event, the same in each report of the event. It identifies the event within one account, one metric or currency and one time. With another account, metric, currency or time it is another event.
              * @example request-8812
              */
             readonly idempotency_key?: string | null;
@@ -1988,11 +1990,11 @@ export interface components {
         };
         readonly UsageEventBatchTaken: {
             /**
-             * @description How many events the request held.
+             * @description The number of events in the request.
              * @example 2
              */
             readonly accepted: number;
-            /** @description Their ids, in the order given. */
+            /** @description Their ids, in the order of the request. */
             readonly event_ids: readonly components["schemas"]["EventId"][];
         };
         /**
@@ -2020,7 +2022,7 @@ export interface components {
             readonly quantity: components["schemas"]["DecimalTotal"];
             readonly account_id: components["schemas"]["AccountId"];
             readonly occurred_at: components["schemas"]["UnixTimestamp"];
-            /** @description The properties as they were reported or corrected, with the fields in the order of their names. Events that an earlier version accepted keep the order in which they were sent. */
+            /** @description The properties as they were reported or corrected, with the fields in the order of their names. Events that an earlier version accepted keep the order of their report. */
             readonly properties: Record<string, unknown>;
             readonly accepted_at: components["schemas"]["UnixTimestamp"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
@@ -2052,7 +2054,7 @@ export interface components {
             readonly properties?: Record<string, unknown>;
         };
         /**
-         * @description With `void` only the event. Without it at least one of the other fields.
+         * @description With `void`, no other field except the event. Without `void`, at least one of the other fields.
          * @example {
          *       "event_id": "event_6556589f5e1f0c2b3a49586776a5b4c3",
          *       "quantity": "4800"
@@ -2082,11 +2084,11 @@ export interface components {
         };
         readonly EventCorrectionBatchTaken: {
             /**
-             * @description How many corrections the request held.
+             * @description The number of corrections in the request.
              * @example 2
              */
             readonly corrected: number;
-            /** @description The ids of the events, in the order given. */
+            /** @description The ids of the events, in the order of the request. */
             readonly event_ids: readonly components["schemas"]["EventId"][];
         };
         readonly EventRevision: {
@@ -2123,13 +2125,13 @@ export interface components {
              */
             readonly name: string | null;
             /**
-             * @description The number of decimal places of its amounts in ISO 4217: 2 for dollars and cents. Null if the standard has none, as for gold. Tally keeps 18 in any case.
+             * @description The number of decimal places of its amounts in ISO 4217: 2 for dollars and cents. Null if the standard has none, as for gold. Tally always stores 18 places.
              * @example 2
              */
             readonly minor_units: number | null;
             /** @description When usage in it was first accepted. */
             readonly first_reported_at: components["schemas"]["UnixTimestamp"];
-            /** @description When usage in it was last accepted. Repeats of an event count here too. */
+            /** @description When usage in it was last accepted. A repeat of an event also sets this time. */
             readonly last_reported_at: components["schemas"]["UnixTimestamp"];
         };
         readonly NewProduct: {
@@ -2160,7 +2162,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2213,11 +2215,11 @@ export interface components {
              */
             readonly per?: components["schemas"]["UnitCount"] | null;
             /**
-             * @description The part of each quantity that is free.
+             * @description The free part of each quantity.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
@@ -2240,11 +2242,11 @@ export interface components {
              */
             readonly per?: components["schemas"]["UnitCount"] | null;
             /**
-             * @description The part of each quantity that is free.
+             * @description The free part of each quantity.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
@@ -2261,14 +2263,14 @@ export interface components {
             readonly model: "package";
             /** @description The number of units in a package; greater than 0. */
             readonly package_size: components["schemas"]["NonNegativeAmount"];
-            /** @description The price of a package. A package is due as soon as it is begun. The sum of a period fills packages, not each event. */
+            /** @description The price of a package. A package that is not full costs the whole price. The sum of a period fills packages, not each event alone. */
             readonly package_amount: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description The part of each quantity that is free.
+             * @description The free part of each quantity.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
@@ -2286,11 +2288,11 @@ export interface components {
             /** @description The percentage of the quantity that is due; at most 1000. */
             readonly percent: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description The part of each quantity that is free.
+             * @description The free part of each quantity.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
@@ -2366,7 +2368,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2383,9 +2385,9 @@ export interface components {
             readonly unit_amount: components["schemas"]["NonNegativeAmount"];
             /** @description The number of units that the unit amount is for. */
             readonly per: components["schemas"]["UnitCount"];
-            /** @description The part of each quantity that is free. */
+            /** @description The free part of each quantity. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
@@ -2394,7 +2396,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2411,9 +2413,9 @@ export interface components {
             readonly tiers: readonly components["schemas"]["PriceTier"][];
             /** @description The number of units that the unit amount is for. */
             readonly per: components["schemas"]["UnitCount"];
-            /** @description The part of each quantity that is free. */
+            /** @description The free part of each quantity. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
@@ -2422,7 +2424,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2437,11 +2439,11 @@ export interface components {
             readonly model: "package";
             /** @description The number of units in a package; greater than 0. */
             readonly package_size: components["schemas"]["NonNegativeAmount"];
-            /** @description The price of a package. A package is due as soon as it is begun. */
+            /** @description The price of a package. A package that is not full costs the whole price. */
             readonly package_amount: components["schemas"]["NonNegativeAmount"];
-            /** @description The part of each quantity that is free. */
+            /** @description The free part of each quantity. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
@@ -2450,7 +2452,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2465,9 +2467,9 @@ export interface components {
             readonly model: "percentage";
             /** @description The percentage of the quantity that is due; at most 1000. */
             readonly percent: components["schemas"]["NonNegativeAmount"];
-            /** @description The part of each quantity that is free. */
+            /** @description The free part of each quantity. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description The least amount due in a period, also without usage. */
+            /** @description The smallest amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
@@ -2476,7 +2478,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2526,7 +2528,7 @@ export interface components {
             readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
         /**
-         * @description It names at least one rate.
+         * @description The change ends or adds at least one rate.
          * @example {
          *       "effective_at": 1767225600,
          *       "end": [
@@ -2554,10 +2556,10 @@ export interface components {
              */
             readonly add?: readonly components["schemas"]["NewRate"][] | null;
         };
-        /** @description For a metric, for a currency, or for neither. A rate for neither is a fixed charge. Its price is flat and recurring, and it has neither filters nor `group_by`. All prices of a rate are of one product. */
+        /** @description A rate is for a metric, for a currency, or for neither. A rate for neither is a fixed charge. Its price is flat and recurring, and it has no filters and no `group_by`. All prices of a rate are of one product. */
         readonly NewRate: {
             readonly metric_id?: components["schemas"]["MetricId"] | null;
-            /** @description Rates usage that is reported in this currency, in upper or lower case. It is not the currency of the invoice. */
+            /** @description The rate is for usage in this currency, in upper or lower case. It is not the currency of the invoice. */
             readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /**
              * @description How events are aggregated to the quantity that is priced.
@@ -2565,13 +2567,13 @@ export interface components {
              */
             readonly aggregation?: components["schemas"]["UsageAggregation"] | null;
             /**
-             * @description Only events that pass all of them.
+             * @description The rate covers only events that pass all filters.
              * @default []
              */
             readonly filters?: readonly components["schemas"]["RateFilter"][] | null;
             /** @description The property whose values have their own prices. The usage of each value is measured separately. No filter may use this property. */
             readonly group_by?: components["schemas"]["PropertyName"] | null;
-            /** @description The prices by value of the property. Only with `group_by`, and then required. */
+            /** @description The prices by value of the property. Required with `group_by`, and not allowed without it. */
             readonly prices?: readonly components["schemas"]["ValuePrice"][] | null;
             /** @description Without `group_by` this is the price of all usage, and required. With `group_by` it is the price of all other values together and of events without the property. If it is left out, the rate does not cover these. */
             readonly price_id?: components["schemas"]["PriceId"] | null;
@@ -2642,7 +2644,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2660,7 +2662,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived. Null while it is not archived.
+             * @description The time at which it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
             /** @description The rates that have not ended by now, including those that begin later, in order of creation. */
@@ -2687,18 +2689,18 @@ export interface components {
         readonly NewSimulation: {
             /** @description The first second of usage, where the first period begins. */
             readonly start_at: components["schemas"]["UnixTimestamp"];
-            /** @description The second after the last; not after now, and at most 366 days after `start_at`. */
+            /** @description The second after the last; not in the future, and at most 366 days after `start_at`. */
             readonly end_at: components["schemas"]["UnixTimestamp"];
-            /** @description How long periods are, from `start_at` on. The last one ends at `end_at`, and counts as a whole period. Without it all of the time is one period. */
+            /** @description The length of periods, from `start_at` on. The last one ends at `end_at`, and is rated as a whole period. Without `cadence`, the whole range is one period. */
             readonly cadence?: components["schemas"]["ContractCadence"] | null;
-            /** @description Rates the card as if it were changed like this. All periods are rated by the rates in force after all the changes. Changes that the card would refuse are refused here, too. */
+            /** @description The simulation uses the card as it would be after these changes. It uses the rates after all the changes for all periods. It refuses the same changes as the card. */
             readonly changes?: components["schemas"]["RateCardChange"] | null;
             /**
              * @description `contracts`: the card that each account follows at `start_at`, with its overrides and discount, or nothing if it follows none. Or the id of a rate card, as it is at `start_at`. Or `none`.
              * @default contracts
              */
             readonly against?: string | null;
-            /** @description Without it, all accounts that used something from `start_at` to `end_at`, or follow a card in between. */
+            /** @description Without it, all accounts that have usage from `start_at` to `end_at`, or follow a card in that time. */
             readonly account_ids?: readonly components["schemas"]["AccountId"][] | null;
             /**
              * @description Shows the lines of each account. Only with `account_ids`.
@@ -2706,7 +2708,7 @@ export interface components {
              */
             readonly include_lines?: boolean | null;
             /**
-             * @description How many accounts a page has at most.
+             * @description The largest number of accounts on a page.
              * @default 100
              */
             readonly limit?: number | null;
@@ -2719,7 +2721,7 @@ export interface components {
             readonly has_more: components["schemas"]["HasMore"];
             /** @description Of all amounts. It is the card's currency. */
             readonly currency: components["schemas"]["Currency"];
-            /** @description Usage that was accepted before this second is counted, at any time of occurrence. */
+            /** @description The answer includes usage that was accepted before this second, at any time of occurrence. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description Only on the first page. */
             readonly totals?: components["schemas"]["SimulationTotals"];
@@ -2734,20 +2736,20 @@ export interface components {
          */
         readonly SimulatedAccount: {
             readonly account_id: components["schemas"]["AccountId"];
-            /** @description What it pays by the baseline. */
+            /** @description The amount by the baseline. */
             readonly baseline: components["schemas"]["NonNegativeTotal"];
-            /** @description What it would pay by the card. */
+            /** @description The amount by the simulated card. */
             readonly candidate: components["schemas"]["NonNegativeTotal"];
-            /** @description The candidate less the baseline. */
+            /** @description The candidate minus the baseline. */
             readonly difference: components["schemas"]["DecimalTotal"];
-            /** @description Only with `include_lines`. First the lines of the baseline, each side by period, then as on an invoice. */
+            /** @description Only with `include_lines`. The lines of the baseline come first, then those of the candidate. Each side is ordered by period, then as on an invoice. */
             readonly lines?: readonly components["schemas"]["SimulatedLine"][];
         };
-        /** @description As on an invoice. `side` says which of the two sides it is on. */
+        /** @description A line as on an invoice. `side` says whether it belongs to the baseline or the candidate. */
         readonly SimulatedLine: {
             /** @enum {string} */
             readonly side: "baseline" | "candidate";
-            /** @description The account whose overrides and discount count. Null if the card is rated by itself. */
+            /** @description The account whose overrides and discount apply. Null if none apply. */
             readonly contract_line_id: components["schemas"]["ContractLineId"] | null;
             /** @description A rate that `changes` adds has an id only in this answer. */
             readonly rate_id: components["schemas"]["RateId"];
@@ -2792,7 +2794,7 @@ export interface components {
             /** @description How many would pay less. */
             readonly decreased: number;
             readonly unchanged: number;
-            /** @description Quantiles of the differences, the least first. Each is the difference of one account, and the given percentage of accounts has no greater difference. 0 without accounts. */
+            /** @description Quantiles of the differences, in rising order. Each is the difference of one account, and the given percentage of accounts has this difference or a smaller one. 0 without accounts. */
             readonly quantiles: {
                 readonly p5: components["schemas"]["DecimalTotal"];
                 readonly p25: components["schemas"]["DecimalTotal"];
@@ -2800,12 +2802,12 @@ export interface components {
                 readonly p75: components["schemas"]["DecimalTotal"];
                 readonly p95: components["schemas"]["DecimalTotal"];
             };
-            /** @description The accounts whose bills would change most, at most 20 each way, the greatest difference first. */
+            /** @description The accounts whose amounts would change most: at most 20 increases and 20 decreases, the greatest difference first. */
             readonly largest: {
                 readonly increases: readonly components["schemas"]["SimulatedAccount"][];
                 readonly decreases: readonly components["schemas"]["SimulatedAccount"][];
             };
-            /** @description How many accounts are left out because they follow a card in another currency at `start_at`. */
+            /** @description The number of accounts that are left out because they follow a card in another currency at `start_at`. */
             readonly in_other_currencies: number;
         };
         /**
@@ -2822,14 +2824,14 @@ export interface components {
          */
         readonly NewContract: {
             readonly account_id: components["schemas"]["AccountId"];
-            /** @description One of ISO 4217 that has minor units, in upper or lower case. */
+            /** @description A currency of ISO 4217 with minor units, in upper or lower case. */
             readonly currency: components["schemas"]["CurrencyInput"];
             readonly cadence: components["schemas"]["ContractCadence"];
-            /** @description When it starts, at most five calendar years ago. Without it, now. */
+            /** @description The start of the contract, at most five calendar years ago. The default is now. */
             readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Where a period begins; before or after the start. Without it, starts_at. */
+            /** @description A time at which a period begins, before or after the start. The default is starts_at. */
             readonly anchor_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description When it stops; after starts_at. Without it, it is open. */
+            /** @description The end of the contract; after starts_at. Without it, the contract has no end. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly name?: string | null;
             readonly description?: string | null;
@@ -2838,57 +2840,57 @@ export interface components {
             readonly lines?: readonly components["schemas"]["NewContractLine"][] | null;
         };
         /**
-         * @description How long a period is.
+         * @description The length of a period.
          * @enum {string}
          */
         readonly ContractCadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
         /**
-         * @description Exactly one of `rate_card_id`, `price_id`, `minimum_amount` and `credit` says what kind of line it is. `price_overrides` belong to a rate card, `quantity` to a price that is not flat, `discount_percent` to either.
+         * @description Exactly one of `rate_card_id`, `price_id`, `minimum_amount` and `credit` is required: the kind of the line. `price_overrides` are only for a rate card, `quantity` only for a price that is not flat, `discount_percent` for either.
          * @example {
          *       "rate_card_id": "rate_card_9a8b7c6d5e4f43a2b1c0d9e8f7a6b5c4",
          *       "discount_percent": "10"
          *     }
          */
         readonly NewContractLine: {
-            /** @description The time from which it is in force. It cannot be before the contract, nor, in a change, before the change. Without it, the start of the contract, or the time of the change. */
+            /** @description The time from which it is in force, not before the start of the contract or, in a change, before the time of the change. That time is also the default. */
             readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description The time from which it is no longer in force; after starts_at, and not after the contract. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly description?: string | null;
-            /** @description It rates usage by this card, whose currency is the contract's. An account follows one card at a time. */
+            /** @description The line rates usage by this card, whose currency is the contract's. An account follows one card at a time. */
             readonly rate_card_id?: components["schemas"]["RateCardId"] | null;
             /** @description Prices of this contract that replace those of the card. They also apply after changes of the card. */
             readonly price_overrides?: readonly components["schemas"]["PriceOverride"][] | null;
-            /** @description At most 100. Without it, 0. Minimum amounts of prices are applied after it. */
+            /** @description At most 100; the default is 0. Minimum amounts of prices are applied after the discount. */
             readonly discount_percent?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description It charges this price for the quantity. The price is in the contract's currency and no percentage. */
+            /** @description The line charges this price for the quantity. The price is in the contract's currency, and not a percentage price. */
             readonly price_id?: components["schemas"]["PriceId"] | null;
-            /** @description Without it, 1. It is charged for time, so a part of a period is charged by its share. */
+            /** @description The default is 1. The charge is for time, so a part of a period is charged by its share. */
             readonly quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description The least total of a whole period, in the contract's currency. Only one line at a time can set it. */
+            /** @description The smallest total of a whole period, in the contract's currency. Only one line at a time can set it. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly credit?: components["schemas"]["NewContractCredit"] | null;
         };
         readonly PriceOverride: {
-            /** @description Wherever the card prices this product, */
+            /** @description The product whose price is replaced. */
             readonly product_id: components["schemas"]["ProductId"];
-            /** @description for this value of the rate's `group_by`. Null is the rest. Without it, for everything that no other override names. */
+            /** @description The value of the rate's `group_by` to which the override applies. Null means all other values. Without this field, the override applies to all usage of the product that no other override covers. */
             readonly value?: string | null;
-            /** @description this price of the product replaces it, if the rate can feed this price. */
+            /** @description The price of the product that applies instead, if it fits the rate. */
             readonly price_id: components["schemas"]["PriceId"];
         };
-        /** @description Exactly one of `metric_id` and `currency` says what the credit is for. */
+        /** @description Exactly one of `metric_id` and `currency` is required. It is the source of the credit. */
         readonly NewContractCredit: {
             /** @description Greater than 0. The amount that is granted with each period, in full, as soon as the line is in force in the period. */
             readonly amount: components["schemas"]["NonNegativeAmount"];
             readonly metric_id?: components["schemas"]["MetricId"] | null;
-            /** @description One of ISO 4217 that has minor units, in upper or lower case. */
+            /** @description A currency of ISO 4217 with minor units, in upper or lower case. */
             readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /** @default never */
             readonly expires?: components["schemas"]["ContractCreditExpiry"] | null;
         };
         /**
-         * @description `period_end` is only for currencies. A balance counts all usage ever, so when credit expires, the usage that it paid counts against later credit.
+         * @description `period_end` is only for currencies. A balance subtracts all usage ever. So when credit expires, the usage that it paid reduces later credit.
          * @enum {string}
          */
         readonly ContractCreditExpiry: "never" | "period_end";
@@ -2922,7 +2924,7 @@ export interface components {
          *     }
          */
         readonly ContractLineChanges: {
-            /** @description When the lines end, and the earliest start of the new ones; not before now. Without it, now. */
+            /** @description The time at which the lines end, and the earliest start of the new ones. Not in the past; the default is now. */
             readonly effective_at?: components["schemas"]["UnixTimestamp"] | null;
             /**
              * @description Lines that are in force at that time.
@@ -2948,7 +2950,7 @@ export interface components {
             readonly reason?: string | null;
         };
         /**
-         * @description `immediate`: now; a scheduled contract then never begins. `period_end`: with the end of the current period, or of the first one. `at`: at `cancel_at`.
+         * @description `immediate`: now; a scheduled contract then never begins. `period_end`: at the end of the current period, or of the first one. `at`: at `cancel_at`.
          * @enum {string}
          */
         readonly CancellationMode: "immediate" | "period_end" | "at";
@@ -2965,7 +2967,7 @@ export interface components {
             /** @description Null while it is open. */
             readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
             readonly status: components["schemas"]["ContractStatus"];
-            /** @description Null if there is no cancellation, or it was taken back. */
+            /** @description Null if there is no cancellation, or it was undone. */
             readonly cancellation: components["schemas"]["Cancellation"] | null;
             /** @description The current period. Null while the contract does not run. */
             readonly current_period: components["schemas"]["ContractPeriod"] | null;
@@ -2989,7 +2991,7 @@ export interface components {
             /** @description Null while it is open. */
             readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
             readonly status: components["schemas"]["ContractStatus"];
-            /** @description Null if there is no cancellation, or it was taken back. */
+            /** @description Null if there is no cancellation, or it was undone. */
             readonly cancellation: components["schemas"]["Cancellation"] | null;
             /** @description The current period. Null while the contract does not run. */
             readonly current_period: components["schemas"]["ContractPeriod"] | null;
@@ -3021,7 +3023,7 @@ export interface components {
             readonly full_start_at: components["schemas"]["UnixTimestamp"];
             readonly full_end_at: components["schemas"]["PeriodEnd"];
         };
-        /** @description Never edited. It follows a rate card (`rate_card_id`, `price_overrides`, `discount_percent`), charges a price (`price_id`, `quantity`, `discount_percent`), sets a minimum (`minimum_amount`) or gives credit (`credit`). */
+        /** @description A line is never edited. It follows a rate card (`rate_card_id`, `price_overrides`, `discount_percent`), charges a price (`price_id`, `quantity`, `discount_percent`), sets a minimum (`minimum_amount`) or gives credit (`credit`). */
         readonly ContractLine: {
             readonly id: components["schemas"]["ContractLineId"];
             readonly description?: string;
@@ -3054,15 +3056,15 @@ export interface components {
             readonly contract_id: components["schemas"]["Uuid"];
             /** @description The period that contains this second. By default it is the current period, the first one of a contract that has not begun, and the last one of a contract that is over. */
             readonly at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Only usage that occurred before this second counts. By default it is `known_at`, or else now. With `changes` or `cancel_at` the default is the second after now, in which they are in effect. It cannot be later than that second. */
+            /** @description Only usage that occurred before this second counts. By default it is `known_at`, or else now. With `changes` or `cancel_at` the default is the next second, in which they are in effect. `as_of` cannot be later than that second. */
             readonly as_of?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Only what was accepted, corrected, granted or voided before this second counts. For example, use the `usage_as_of` of an earlier answer. The answer has it as its `usage_as_of`, and the `status` at that time. It is also the default of `at` and `as_of`. It cannot be later than the `usage_as_of` of an answer without it. It is always in real time: for a test company whose clock was moved, give `as_of`, too. */
+            /** @description Only the data of before this second count: events accepted, corrected or voided, and grants made or voided. For example, use the `usage_as_of` of an earlier answer. The answer has `known_at` as its `usage_as_of`, and the `status` at that time. `known_at` is also the default of `at` and `as_of`. It cannot be later than the `usage_as_of` of an answer without `known_at`. It is always in real time: for a test company whose clock was moved, also give `as_of`. */
             readonly known_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Adds `difference`: what has come since this second and before `usage_as_of`. For example, use the `usage_as_of` of the answer from which an invoice was made. The answer then counts nothing that came later than its `usage_as_of`. It cannot be after `usage_as_of`, nor after `known_at`. */
+            /** @description Adds `difference`: the changes from this second to `usage_as_of`. For example, use the `usage_as_of` of the answer from which an invoice was made. The answer then includes nothing later than its `usage_as_of`. `difference_since` cannot be after `usage_as_of` or after `known_at`. */
             readonly difference_since?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Previews the contract as if it were changed like this. The default of `effective_at` is now. */
+            /** @description The preview is as if the contract were changed like this. The default of `effective_at` is now. */
             readonly changes?: components["schemas"]["ContractLineChanges"] | null;
-            /** @description Previews the contract as if it were canceled for this time. */
+            /** @description The preview is as if the contract were canceled at this time. */
             readonly cancel_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         readonly InvoicePreview: {
@@ -3073,9 +3075,9 @@ export interface components {
             readonly period: components["schemas"]["ContractPeriod"];
             /** @description Usage that occurred before this second is in it. */
             readonly as_of: components["schemas"]["UnixTimestamp"];
-            /** @description What was accepted, corrected, granted or voided before this second is counted, at any time of occurrence. With `known_at` or `difference_since`, nothing that came later is counted. Without them, what came while the answer was made may be counted. */
+            /** @description The answer includes all events that were accepted, corrected or voided, and all grants that were made or voided, before this second, at any time of occurrence. With `known_at` or `difference_since`, it includes nothing later. Without them, it may include changes that arrived while the answer was made. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
-            /** @description By the contract's lines, then by rates (both by start, then by id), then by value, with the rest last. */
+            /** @description In order of the contract's lines, then of rates (both by start, then by id), then of values, with the line for all other values last. */
             readonly lines: readonly components["schemas"]["InvoiceLine"][];
             /** @description The amounts of all lines, added up. */
             readonly subtotal: components["schemas"]["NonNegativeTotal"];
@@ -3085,12 +3087,12 @@ export interface components {
             readonly total: components["schemas"]["NonNegativeTotal"];
             /** @description The grants of the account in this currency that pay for it, in the order in which they are spent. The grant that expires first is spent first, then the one that took effect first, then by id. */
             readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
-            /** @description The part that credit pays. It lowers no balance: when you settle the invoice, debit it. */
+            /** @description 'The part that credit pays. The preview lowers no balance: when you settle the invoice, debit this amount.' */
             readonly credit_total: components["schemas"]["NonNegativeTotal"];
             readonly amount_due: components["schemas"]["NonNegativeTotal"];
-            /** @description Usage within lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
+            /** @description Usage in the time of lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
             readonly unrated: readonly components["schemas"]["UnratedUsage"][];
-            /** @description Problems that a person should check before using the invoice. */
+            /** @description Problems that a person should check before the invoice is used. */
             readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
             readonly difference?: components["schemas"]["InvoiceDifference"];
         };
@@ -3103,7 +3105,7 @@ export interface components {
             readonly period: components["schemas"]["ContractPeriod"];
             /** @description Usage that occurred before this second is in it. */
             readonly as_of: components["schemas"]["UnixTimestamp"];
-            /** @description Usage that was accepted before this second is counted, at any time of occurrence. */
+            /** @description The answer includes usage that was accepted before this second, at any time of occurrence. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description The amounts of all lines, added up. */
             readonly subtotal: components["schemas"]["NonNegativeTotal"];
@@ -3113,12 +3115,12 @@ export interface components {
             readonly total: components["schemas"]["NonNegativeTotal"];
             /** @description The grants of the account in this currency that pay for it, in the order in which they are spent. The grant that expires first is spent first, then the one that took effect first, then by id. */
             readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
-            /** @description The part that credit pays. It lowers no balance: when you settle the invoice, debit it. */
+            /** @description 'The part that credit pays. The preview lowers no balance: when you settle the invoice, debit this amount.' */
             readonly credit_total: components["schemas"]["NonNegativeTotal"];
             readonly amount_due: components["schemas"]["NonNegativeTotal"];
-            /** @description Usage within lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
+            /** @description Usage in the time of lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
             readonly unrated: readonly components["schemas"]["UnratedUsage"][];
-            /** @description Problems that a person should check before using the invoice. */
+            /** @description Problems that a person should check before the invoice is used. */
             readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
         };
         readonly InvoiceSummaryPage: {
@@ -3137,7 +3139,7 @@ export interface components {
             readonly event_count: number;
             readonly quantity: components["schemas"]["DecimalTotal"];
         };
-        /** @description The counted quantity, also below 0, with 18 places for an average. Or the agreed quantity. 1 for a fixed charge. */
+        /** @description The counted quantity, which may be below 0, with 18 places for an average. Or the agreed quantity. 1 for a fixed charge. */
         readonly LineQuantity: components["schemas"]["ExactNumber"];
         /** @description The quantity that is priced: the part above the included quantity, never below 0. For an average it is exact, such as `2/3`. */
         readonly BillableQuantity: components["schemas"]["ExactNumber"];
@@ -3147,7 +3149,7 @@ export interface components {
             readonly quantity: components["schemas"]["ExactNumber"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
         };
-        /** @description The part of the whole period that the line has. */
+        /** @description The line's part of the whole period. */
         readonly LineShare: {
             /** Format: int64 */
             readonly seconds: number;
@@ -3155,11 +3157,11 @@ export interface components {
             readonly of: number;
         };
         /**
-         * @description The bound that set the amount, if one did.
+         * @description The bound that determined the amount, if one did.
          * @enum {string}
          */
         readonly LineBound: "minimum" | "maximum";
-        /** @description The exact amount, rounded to the currency's minor unit, a tie up. Only one other amount is rounded: the contract's minimum, of a whole invoice. */
+        /** @description The exact amount, rounded half up to the currency's minor unit. Only one other amount is rounded: the contract's minimum, of a whole invoice. */
         readonly LineAmount: components["schemas"]["NonNegativeTotal"];
         readonly InvoiceLine: {
             readonly contract_line_id: components["schemas"]["ContractLineId"];
@@ -3192,12 +3194,12 @@ export interface components {
             readonly bound?: components["schemas"]["LineBound"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
             readonly amount: components["schemas"]["LineAmount"];
-            /** @description The SELECT over the analysts' view `events` that gives the quantity. Null if no usage is measured, and with `known_at` or `difference_since`, because the view has events as they are now. */
+            /** @description The SELECT over the analysts' view `events` that gives the quantity. Null if no usage is measured, and with `known_at` or `difference_since`, because the view has only the present versions of events. */
             readonly query: string | null;
         };
         readonly InvoiceWarning: {
             /**
-             * @description `negative_quantity`: a rate counted a quantity below 0, and 0 is billed. `override_unused`: a price of the contract is for a product that its card does not price.
+             * @description `negative_quantity`: the quantity of a rate is below 0, and 0 is billed. `override_unused`: an override of the contract is for a product that its card does not price.
              * @enum {string}
              */
             readonly code: "negative_quantity" | "override_unused";
@@ -3206,7 +3208,7 @@ export interface components {
             readonly value?: string | null;
             readonly price_override?: components["schemas"]["PriceOverride"];
         };
-        /** @description How the answer differs from the answer at `since`. Only with `difference_since`. For each line, the earlier value plus the difference is the value now. */
+        /** @description The difference between this answer and the answer at `since`. Only with `difference_since`. For each line, the earlier value plus the difference is the value now. */
         readonly InvoiceDifference: {
             /** @description The `difference_since` of the request. */
             readonly since: components["schemas"]["UnixTimestamp"];
@@ -3224,7 +3226,7 @@ export interface components {
             readonly total: components["schemas"]["NumberChange"];
             readonly credit_total: components["schemas"]["NumberChange"];
             readonly amount_due: components["schemas"]["NumberChange"];
-            /** @description The first events of the account, within lines that follow a card, that were accepted, corrected or voided since. They are ordered by when that last happened, then by id. */
+            /** @description The first events of the account, in the time of lines that follow a card, that were accepted, corrected or voided since. They are ordered by the time of their last change, then by id. */
             readonly events: readonly components["schemas"]["ChangedEvent"][];
             /** @description Whether there are more events than these. A later `difference_since` shows the others. */
             readonly has_more: boolean;
@@ -3234,7 +3236,7 @@ export interface components {
             readonly then: components["schemas"]["DecimalTotal"] | null;
             /** @description Null for a line that no longer exists. */
             readonly now: components["schemas"]["DecimalTotal"] | null;
-            /** @description The value now, less the earlier value. */
+            /** @description The present value minus the earlier value. */
             readonly difference: components["schemas"]["DecimalTotal"];
         };
         readonly ChangedEvent: {
@@ -3243,17 +3245,17 @@ export interface components {
             readonly currency: components["schemas"]["Currency"] | null;
             readonly occurred_at: components["schemas"]["UnixTimestamp"];
             readonly accepted_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was last corrected, as of this answer. Null if it was not corrected. */
+            /** @description The time of its last correction, as of this answer. Null if it was not corrected. */
             readonly corrected_at: components["schemas"]["UnixTimestamp"] | null;
             /** @description Null for an event that was not yet accepted. */
             readonly then: components["schemas"]["EventState"] | null;
             readonly now: components["schemas"]["EventState"];
         };
-        /** @description An event as it counted. */
+        /** @description The content of an event at one time. */
         readonly EventState: {
             readonly quantity: components["schemas"]["DecimalTotal"];
             readonly voided: boolean;
-            /** @description The lines it is counted in. There are several if its metric is rated under several aggregations, and none if it is void or no rate covers it. */
+            /** @description The lines that include it. There are several if its metric is rated under several aggregations, and none if it is void or no rate covers it. */
             readonly lines: readonly {
                 readonly contract_line_id: components["schemas"]["ContractLineId"];
                 readonly rate_id: components["schemas"]["RateId"];
@@ -3296,7 +3298,7 @@ export interface components {
             /** @description What it is called in the list. */
             readonly name: string;
             readonly permissions: components["schemas"]["Permissions"];
-            /** @description When it ends by itself. By default it does not end. */
+            /** @description The time at which it expires. By default it does not expire. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
@@ -3306,13 +3308,13 @@ export interface components {
          *     }
          */
         readonly ApiKeyRotation: {
-            /** @description How long the old key stays valid beside the new one. 0 ends it at once. */
+            /** @description The time for which the old key stays valid. 0 ends it at once. */
             readonly overlap_seconds?: number | null;
-            /** @description When the old key ends, within 90 days from now. */
+            /** @description The end of the old key, within 90 days from now. */
             readonly old_key_ends_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description The permissions of the new key, some of the old key's. By default all of them. */
             readonly permissions?: components["schemas"]["Permissions"] | null;
-            /** @description When the new key ends by itself; null for never. By default it ends when the old one would have. */
+            /** @description The time at which the new key expires; null for never. The default is the end of the old key before this rotation. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         readonly ApiKey: {
@@ -3328,16 +3330,16 @@ export interface components {
             readonly issued_by: components["schemas"]["Uuid"] | null;
             /**
              * Format: int64
-             * @description When it was last used, to the minute. Null if it was never used.
+             * @description The minute in which it was last used. Null if it was never used.
              */
             readonly last_used_at: number | null;
-            /** @description When it ends, or ended, by itself. */
+            /** @description The time at which it expires or has expired. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"];
             /** @description The key that replaced it when it was rotated. */
             readonly replaced_by?: components["schemas"]["Uuid"];
             /**
              * Format: int64
-             * @description When it was revoked; null while it is not.
+             * @description The time at which it was revoked. Null if it was not revoked.
              */
             readonly revoked_at: number | null;
         };
@@ -3347,12 +3349,12 @@ export interface components {
                 /** @example sandbox */
                 readonly name: string;
                 /**
-                 * @description Whether its data is real, or for tests.
+                 * @description Whether its data are real, or for tests.
                  * @enum {string}
                  */
                 readonly mode: "live" | "test";
             };
-            /** @description The id by which analysts find its rows. A test company gets another one with each reset. */
+            /** @description The id of its rows in the views of analysts. Each reset gives a test company another one. */
             readonly namespace_id: components["schemas"]["Uuid"];
             readonly api_key: components["schemas"]["ApiKey"];
             /** @description The company's time, which for a test company is the time of its clock. */
@@ -3360,7 +3362,7 @@ export interface components {
             /** @description The current time. */
             readonly real_now: components["schemas"]["UnixTimestamp"];
             /**
-             * @description The version of the Tally that answers, which is that of this document.
+             * @description The version of this Tally and of this document.
              * @example 0.1.0
              */
             readonly version: string;
@@ -3383,13 +3385,13 @@ export interface components {
         readonly AuditEntry: {
             readonly id: components["schemas"]["Uuid"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
-            /** @description The key that was used. Null if an operator did it by a command. */
+            /** @description The key that was used. Null if an operator made the change by a command. */
             readonly api_key_id: components["schemas"]["Uuid"] | null;
-            /** @description What was done, such as `account.changed`. */
+            /** @description The kind of change, such as `account.changed`. */
             readonly action: string;
             /** @description To what, by its id as it stands in its path. */
             readonly resource_id: string;
-            /** @description The request as it was sent, without any key. */
+            /** @description The body of the request, without any key. */
             readonly changes: Record<string, unknown>;
         };
         readonly AuditEntryPage: {
@@ -3416,7 +3418,7 @@ export interface components {
             /**
              * a seed
              * Format: int64
-             * @description A number that chooses the data. Each number makes its own.
+             * @description A number that determines the data. Each number makes other data.
              * @default 1
              * @example 7
              */
@@ -3425,7 +3427,7 @@ export interface components {
         readonly TestWorld: {
             /** Format: int64 */
             readonly seed: number;
-            /** @description Its usage lies in the 90 days before this. */
+            /** @description The seed's usage is in the 90 days before this time. */
             readonly up_to: components["schemas"]["UnixTimestamp"];
             readonly customer_ids: readonly components["schemas"]["Uuid"][];
             readonly account_ids: readonly components["schemas"]["AccountId"][];
@@ -3434,11 +3436,11 @@ export interface components {
             readonly product_ids: readonly components["schemas"]["ProductId"][];
             readonly price_ids: readonly components["schemas"]["PriceId"][];
             readonly rate_card_id: components["schemas"]["RateCardId"];
-            /** @description Of the first account, from its first usage on. */
+            /** @description The grant of the first account, from its first usage on. */
             readonly contract_id: components["schemas"]["Uuid"];
             /**
              * Format: int64
-             * @description How many usage events there are.
+             * @description The number of usage events.
              */
             readonly events: number;
         };
@@ -3448,7 +3450,7 @@ export interface components {
         readonly TestDrain: {
             /**
              * a number of seconds from 1 to 25
-             * @description How many seconds to wait at most. It never waits longer than nine tenths of the time limit of a request.
+             * @description The largest number of seconds to wait. The request never waits longer than nine tenths of its time limit.
              * @default 10
              * @example 20
              */
@@ -3480,10 +3482,10 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description The key is missing, wrong, expired or revoked. An address that tries many wrong keys gets this answer with Retry-After. */
+        /** @description The key is missing, wrong, expired or revoked. If an address has sent many wrong keys, this answer has Retry-After. */
         readonly Unauthorized: {
             headers: {
-                /** @description Seconds to wait, once an address has tried too many wrong keys. */
+                /** @description Seconds to wait, if the address has sent too many wrong keys. */
                 readonly "Retry-After"?: number;
                 /**
                  * @description How many wrong keys an address may try (`q`) in how many seconds (`w`).
@@ -3501,7 +3503,7 @@ export interface components {
                 readonly "text/plain": "Invalid API key";
             };
         };
-        /** @description The key lacks the permission that this operation needs, or would give more than it has. Or it belongs to a live company, and the operation is for test companies. */
+        /** @description The key lacks a permission that this operation needs, or the request would give a key more than this key has. Or the key belongs to a live company, and the operation is for test companies. */
         readonly Forbidden: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3511,7 +3513,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description There is no such thing in your namespace. */
+        /** @description Your namespace has no such resource. */
         readonly NotFound: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3530,7 +3532,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description The resource exists already, or is in a state that does not allow this. Or the Idempotency-Key was used before, and the text names what for. */
+        /** @description The resource exists already, or is in a state that does not allow this. Or the Idempotency-Key was used before; the text names the resource of that request. */
         readonly Conflict: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3570,7 +3572,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description Too many requests, in a second or at the same time. Try again after the seconds in Retry-After. A company may have 1,000 requests in progress in a process, including requests whose answer is not read. */
+        /** @description Too many requests in a second or at the same time. Try again after the seconds in Retry-After. A company may have 1,000 requests in progress in a process, including requests whose answer the client has not read. */
         readonly RateLimited: {
             headers: {
                 /** @description Seconds to wait. */
@@ -3601,7 +3603,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description An error in Tally. It is not known whether anything was written. */
+        /** @description An error in Tally. The request may have written. */
         readonly InternalError: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3611,7 +3613,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description A part of the service is unavailable, or refuses this kind of request for a while, such as usage while its disk is nearly full or its clock may be wrong. It is not known whether anything was written. Send the same request again after the seconds in Retry-After. */
+        /** @description A part of the service is unavailable, or refuses this kind of request for a while, for example usage while its disk is nearly full or its clock may be wrong. The request may have written. Send the same request again after the seconds in Retry-After. */
         readonly Unavailable: {
             headers: {
                 /** @description Seconds to wait. */
@@ -3645,9 +3647,9 @@ export interface components {
         readonly ContractId: components["schemas"]["Uuid"];
         /** @description The usage event. */
         readonly EventId: components["schemas"]["EventId"];
-        /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+        /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
         readonly IdempotencyKey: string;
-        /** @description How many items a page has at most. */
+        /** @description The largest number of items on a page. */
         readonly Limit: number;
         /** @description The first second of the range. */
         readonly StartAt: components["schemas"]["UnixTimestamp"];
@@ -3657,7 +3659,7 @@ export interface components {
         readonly StartAtOrFiveYears: components["schemas"]["UnixTimestamp"];
         /** @description The first second after the range. Without it, now. */
         readonly EndAtOrNow: components["schemas"]["UnixTimestamp"];
-        /** @description How events are aggregated to one quantity. */
+        /** @description The function that computes one quantity from the events. */
         readonly Aggregation: components["schemas"]["UsageAggregation"];
         /** @description Only usage of this currency, in upper or lower case. */
         readonly Currency: components["schemas"]["CurrencyInput"];
@@ -3765,7 +3767,7 @@ export interface operations {
     readonly listCustomers: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last customer of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
@@ -3801,7 +3803,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3910,9 +3912,9 @@ export interface operations {
     readonly listAccounts: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
-                /** @description The id of the last account of the page before, in the order asked for. */
+                /** @description The id of the last account of the page before, in the requested order. */
                 readonly starting_after?: components["schemas"]["AccountId"];
                 /** @description `created_at`: newest first. `customer_name`: by the customer's name, then the account's, ignoring case. Accounts without a customer come last. */
                 readonly sort?: "created_at" | "customer_name";
@@ -3946,7 +3948,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4046,7 +4048,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description Your own id of the account, as given when it was created. */
+                /** @description Your own id of the account, from its creation. */
                 readonly external_id: components["schemas"]["ExternalId"];
             };
             readonly cookie?: never;
@@ -4227,7 +4229,7 @@ export interface operations {
                 readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
                 readonly end_at: components["parameters"]["EndAt"];
-                /** @description How events are aggregated to one quantity. */
+                /** @description The function that computes one quantity from the events. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4265,7 +4267,7 @@ export interface operations {
     readonly getAccountMonthlyUsage: {
         readonly parameters: {
             readonly query?: {
-                /** @description How events are aggregated to one quantity. */
+                /** @description The function that computes one quantity from the events. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4342,7 +4344,7 @@ export interface operations {
                 readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
                 readonly end_at: components["parameters"]["EndAt"];
-                /** @description How events are aggregated to one quantity. */
+                /** @description The function that computes one quantity from the events. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4401,9 +4403,9 @@ export interface operations {
     readonly getAccountBalance: {
         readonly parameters: {
             readonly query?: {
-                /** @description The metric to answer for. */
+                /** @description The metric of the balance. */
                 readonly metric_id?: components["schemas"]["MetricId"];
-                /** @description The currency to answer for, in upper or lower case. */
+                /** @description The currency of the balance, in upper or lower case. */
                 readonly currency?: components["schemas"]["CurrencyInput"];
             };
             readonly header?: never;
@@ -4438,7 +4440,7 @@ export interface operations {
     readonly listMetrics: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last metric of the page before. */
                 readonly starting_after?: components["schemas"]["MetricId"];
@@ -4472,7 +4474,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4693,7 +4695,7 @@ export interface operations {
                 readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
                 /** @description The first second after the range. Without it, now. */
                 readonly end_at?: components["parameters"]["EndAtOrNow"];
-                /** @description How events are aggregated to one quantity. */
+                /** @description The function that computes one quantity from the events. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4744,7 +4746,7 @@ export interface operations {
     readonly listGrants: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last grant of the page before. */
                 readonly starting_after?: components["schemas"]["GrantId"];
@@ -4786,7 +4788,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4932,7 +4934,7 @@ export interface operations {
     readonly listRefillConfigurations: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The `account_id` and the `metric_id` of the last configuration of the page before, with a slash in between, as in the configuration's path. */
                 readonly starting_after?: components["schemas"]["RefillConfigurationKey"];
@@ -4970,7 +4972,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5083,7 +5085,7 @@ export interface operations {
     readonly listRefills: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The `grant_id` of the last refill of the page before. */
                 readonly starting_after?: components["schemas"]["GrantId"];
@@ -5122,7 +5124,7 @@ export interface operations {
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last event of the page before. The filters need not match this event. */
                 readonly starting_after?: components["schemas"]["EventId"];
@@ -5160,7 +5162,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5208,7 +5210,7 @@ export interface operations {
                  * @example large
                  */
                 readonly value: components["schemas"]["PropertyValue"];
-                /** @description How events are aggregated to one quantity. */
+                /** @description The function that computes one quantity from the events. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description The first second of the range. Without it, five calendar years before now. */
                 readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
@@ -5261,7 +5263,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5361,7 +5363,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice. Tally sends it to the log even without a repeat. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5423,7 +5425,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The event as it counts from now on; durable, and in balances within moments. */
+            /** @description The event with the correction, which is durable, and in balances within moments. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5453,7 +5455,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice. Tally sends it to the log even without a repeat. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5502,7 +5504,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice. Tally sends it to the log even without a repeat. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5519,7 +5521,7 @@ export interface operations {
     readonly listEventRevisions: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The number of the last revision of the page before. */
                 readonly starting_after?: number;
@@ -5556,7 +5558,7 @@ export interface operations {
     readonly listCurrencies: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The code of the last currency of the page before. */
                 readonly starting_after?: components["schemas"]["Currency"];
@@ -5610,7 +5612,7 @@ export interface operations {
     readonly listProducts: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last product of the page before. */
                 readonly starting_after?: components["schemas"]["ProductId"];
@@ -5646,7 +5648,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5831,7 +5833,7 @@ export interface operations {
     readonly listPrices: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last price of the page before. */
                 readonly starting_after?: components["schemas"]["PriceId"];
@@ -5867,7 +5869,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6051,7 +6053,7 @@ export interface operations {
     readonly listRateCards: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last rate card of the page before. */
                 readonly starting_after?: components["schemas"]["RateCardId"];
@@ -6087,7 +6089,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6272,7 +6274,7 @@ export interface operations {
     readonly listRates: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last rate of the page before. */
                 readonly starting_after?: components["schemas"]["RateId"];
@@ -6312,7 +6314,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6393,7 +6395,7 @@ export interface operations {
     readonly listContracts: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last contract of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
@@ -6433,7 +6435,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6543,7 +6545,7 @@ export interface operations {
     readonly listContractLines: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last line of the page before. */
                 readonly starting_after?: components["schemas"]["ContractLineId"];
@@ -6581,7 +6583,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6624,7 +6626,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6667,7 +6669,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6708,7 +6710,7 @@ export interface operations {
     readonly listInvoicePreviews: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The contract_id of the last preview of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
@@ -6809,7 +6811,7 @@ export interface operations {
     readonly listApiKeys: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last key of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
@@ -6843,7 +6845,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6855,7 +6857,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The key, and what it is. */
+            /** @description The key and its data. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6932,7 +6934,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -7012,13 +7014,13 @@ export interface operations {
     readonly listAuditTrail: {
         readonly parameters: {
             readonly query?: {
-                /** @description How many items a page has at most. */
+                /** @description The largest number of items on a page. */
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last entry of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description Only entries of this resource, by the id in its path. For a refill configuration, this is its account's id and its metric's id with a slash in between. */
                 readonly resource_id?: string;
-                /** @description Only what was done with this key. */
+                /** @description Only entries of this key. */
                 readonly api_key_id?: components["schemas"]["Uuid"];
             };
             readonly header?: never;
@@ -7181,7 +7183,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7240,7 +7242,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Everything is gone. */
+            /** @description The company is empty. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7284,7 +7286,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Everything that was made, in the order of making. */
+            /** @description All resources that were made, in order of creation. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7324,7 +7326,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description Everything that was acknowledged before is counted. */
+            /** @description All usage that was acknowledged before is counted. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;

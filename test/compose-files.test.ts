@@ -35,7 +35,7 @@ interface ComposeFile {
 
 const FILES = ['docker-compose.yml', 'docker-compose.embedded.yml']
 
-/** What each service of ours reads; `tally` is npm start. */
+/** The settings that each of our services reads; `tally` is npm start. */
 const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> = {
   gateway: readGatewayServiceConfig,
   loader: readLoaderServiceConfig,
@@ -46,7 +46,7 @@ const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> 
   tally: readStandaloneConfig,
 }
 
-/** No image is built and no container is run here: these tests hold the files against what can be known without. */
+/** These tests build no image and run no container. They check only what the files themselves show. */
 describe('compose files', () => {
   const read = async (name: string): Promise<{ text: string; file: ComposeFile }> => {
     const text = await readFile(path.join(PROJECT_ROOT, name), 'utf8')

@@ -20,10 +20,10 @@ import { ApiClient } from './support/api-client.ts'
 import { type RunningTally, startTally } from './support/start-tally.ts'
 import { makeWorld } from './support/usage-world.ts'
 
-/** Whose commands are run, in this order, in one shell. */
+/** The documents whose commands are run, in this order, in one shell. */
 const TOURS = ['README.md', 'docs/guides/sandbox.md', 'docs/guides/corrections.md']
 
-/** Words that stop a reader whose language English is not, and what to say instead. */
+/** Words that are hard for a reader whose first language is not English, each with better words. */
 const BETTER_WORDS: ReadonlyMap<string, string> = new Map([
   ['told', 'said, answered, reported'],
   ['told apart', 'distinguished, split'],
@@ -51,7 +51,7 @@ describe('documents', function () {
   describe('the tour', () => {
     let tally: RunningTally
 
-    // Why a Tally of its own: their commands are for the companies and the folder of a new installation.
+    // Why a separate Tally: the commands are for the companies and the folder of a new installation.
     before(async function () {
       for (const program of ['bash', 'curl'])
         if (spawnSync(program, ['--version']).status !== 0) skipFor(this, `${program} is not on the PATH`)
@@ -210,7 +210,7 @@ describe('documents', function () {
   })
 })
 
-/** Files below a folder of the project, by their paths within the project. */
+/** Returns the files in a folder of the project and its subfolders, as paths within the project. */
 async function listUnder(folder: string): Promise<string[]> {
   const names = await readdir(path.join(PROJECT_ROOT, folder), { recursive: true })
   return names.map((name) => path.join(folder, name))

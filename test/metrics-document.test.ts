@@ -17,10 +17,10 @@ import { makeWorld } from './support/usage-world.ts'
 
 const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 
-/** What one look at a process shows. */
+/** The metrics that a process shows at one time. */
 interface Scrape {
   types: Map<string, string>
-  /** Values by series, as they are written: `name{label="value"}`. */
+  /** Values by series, in the form `name{label="value"}`. */
   values: Map<string, number>
 }
 
@@ -31,7 +31,7 @@ describe('docs/metrics.md', function () {
   let documented: { name: string; type: string; labels: string[]; shownBy: string[] }[]
 
   before(async () => {
-    // Why services of its own: each must show all of its metrics, and no others.
+    // Why separate services: each must show all of its metrics, and no others.
     engines = await startSharedEngines('metrics')
     services = await startServices(engines)
     const text = await readFile(path.join(PROJECT_ROOT, 'docs/metrics.md'), 'utf8')
@@ -115,7 +115,7 @@ describe('docs/metrics.md', function () {
     const world = await makeWorld(new ApiClient(services.url, services.key))
     const mend = await breakReads(engines.db, USAGE_TOPIC)
     for (const quantity of ['1', '2', '3']) await world.report({ metric_id: world.tokens, quantity })
-    // What cannot be read is not shown, and the rest is.
+    // A metric that cannot be read is absent, and all others are shown.
     const { values } = await scrape('loader')
     expect(values.get('tally_event_log_unread_records')).to.satisfy(Number.isNaN)
     await services.loader.stop()
@@ -138,7 +138,7 @@ describe('docs/metrics.md', function () {
   })
 })
 
-/** The names of the labels that the series of a metric have; those of histograms' buckets are left out. */
+/** The label names of a metric's series, without those of histogram buckets. */
 function labelsOf(values: ReadonlyMap<string, number>, metric: string): string[] {
   const found = new Set<string>()
   for (const series of values.keys()) {
@@ -149,7 +149,7 @@ function labelsOf(values: ReadonlyMap<string, number>, metric: string): string[]
   return [...found].sort()
 }
 
-/** Reads Prometheus' text format, and refuses what is not in it. */
+/** Parses Prometheus' text format, and fails on any other line. */
 function parse(text: string): Scrape {
   const types = new Map<string, string>()
   const values = new Map<string, number>()

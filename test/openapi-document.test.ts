@@ -97,7 +97,7 @@ interface Described {
 const resolved = ({ responses }: Described['components'], part: Part): Part | undefined =>
   part.$ref === undefined ? part : responses[part.$ref.split('/').at(-1) ?? '']
 
-/** What stands below the name of each area. @throws AssertionError where something stands above all of them */
+/** The entries below the name of each area. @throws AssertionError when an entry is above the first name */
 function areasOf(text: string, entry: RegExp): Map<string, string[]> {
   const areas = new Map<string, string[]>()
   let area: string | undefined

@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 
 /**
- * Libraries of chdb for other machines than Tally runs on: chdb names them, and the registry does not have them, so
- * there is nothing that could be checked. They are left out of an installation where they cannot be had.
+ * Libraries of chdb for platforms that Tally does not support. chdb's package names them, but the registry does not
+ * have them, so they cannot be checked. npm skips them in an installation.
  */
 const NOT_IN_THE_REGISTRY = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map(
   (machine) => `node_modules/@chdb/lib-${machine}`,

@@ -17,7 +17,7 @@ import { accountId, ACCOUNTS, CURRENCY, insertMadeUpEvents, type MadeUpEvents } 
 
 const DAY_S = 86_400
 const DAYS = 90
-/** About as many as a loader stores at once. */
+/** The rows of an insert, about as many as a loader stores at once. */
 const ROWS_AT_ONCE = 50_000
 const TELL_EVERY_MS = 5_000
 /** Seconds after its end at which a slot is closed. */
@@ -41,8 +41,8 @@ const INSERT_GRANTS = `
 
 /**
  * Makes a data folder with 10,000 accounts, their grants of three sources, and their usage of the last 90 days. The
- * usage is stored in order of time, in batches like a loader's, with its rollups. An existing folder with as many
- * events is used as it is.
+ * usage is stored in order of time, in batches like a loader's, with its rollups. A complete folder with as many events
+ * is used unchanged.
  */
 export async function buildDataSet(
   folder: string,
@@ -75,7 +75,7 @@ export async function buildDataSet(
   }
 }
 
-/** Makes databases and companies, or brings those of an earlier version up to date. */
+/** Makes databases and companies, or migrates those of an earlier version. */
 async function migrate(folder: string): Promise<void> {
   await (await startTally({ dataFolder: folder })).stop()
 }
@@ -168,7 +168,7 @@ export async function untilMerged(client: ClickHouse, print: (line: string) => v
   }
 }
 
-/** Passes on at most one line in five seconds. */
+/** Prints at most one line in five seconds. */
 function everyNow(print: (line: string) => void): (line: string) => void {
   let printedAt = performance.now()
   return (line) => {

@@ -4,15 +4,15 @@ import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/c
 import { formatEvents } from '../event-number.ts'
 import type { MadeUpEvents } from './made-up-events.ts'
 
-/** A data folder of Tally with made-up usage of 90 days in it, which `npm start` could serve. */
+/** A data folder of Tally with made-up usage of 90 days, which `npm start` could serve. */
 export interface DataSet extends MadeUpEvents {
   folder: string
-  /** How long it took to make, in seconds. */
+  /** The seconds that the inserts took. */
   insertS: number
   rollupsS: number
 }
 
-/** This file is written to the data folder once it is complete. */
+/** This file is written to the data folder when the data set is complete. */
 const NOTE = 'data-set.json'
 
 export async function findDataSet(folder: string): Promise<DataSet | undefined> {
@@ -24,9 +24,7 @@ export async function findDataSet(folder: string): Promise<DataSet | undefined> 
 export const noteDataSet = (dataSet: DataSet): Promise<void> =>
   writeFile(path.join(dataSet.folder, NOTE), `${JSON.stringify(dataSet, null, 2)}\n`)
 
-/**
- * Opens the ClickHouse of a data folder that no Tally uses. A process can open one folder: the engine allows no more.
- */
+/** Opens the ClickHouse of a data folder that no Tally uses. The engine allows a process to open only one folder. */
 export const openUsage = (folder: string): Promise<OpenedClickHouse> =>
   openClickHouse({
     folder: path.join(folder, 'clickhouse'),
@@ -35,6 +33,6 @@ export const openUsage = (folder: string): Promise<OpenedClickHouse> =>
     queryTimeoutS: 3_600,
   })
 
-/** The folder of the data set with this many events, below a folder for all of them. */
+/** The folder of the data set with this many events, in the folder of all data sets. */
 export const dataSetFolder = (parent: string, events: number): string =>
   path.join(parent, formatEvents(events))

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 
-/** Events that ClickHouse makes up by itself. The same numbers give the same events. */
+/** Events that ClickHouse generates. Equal parameters give equal events. */
 export interface MadeUpEvents {
   namespaceId: string
   metrics: readonly string[]
@@ -13,10 +13,12 @@ export interface MadeUpEvents {
 }
 
 export const ACCOUNTS = 10_000
-/** The share of the largest account in all events. Of the others, a lower number means more events. */
+/**
+ * The largest account has this share of all events. Among the others, an account with a lower number has more events.
+ */
 const LARGEST_SHARE = 0.05
 export const LARGEST_ACCOUNT = 0
-/** The account in the middle: as many accounts have more events as have fewer. */
+/** The median account: as many accounts have more events as have fewer. */
 export const MEDIAN_ACCOUNT = ACCOUNTS / 2
 export const CURRENCY = 'usd'
 /** Values of the properties that many events share. */

@@ -1,8 +1,7 @@
 import { beGreedy, type Greed } from './greedy.ts'
 
 /**
- * A greedy company in a process of its own. It gets what it wants, then the order to stop, and replies with its
- * answers.
+ * A greedy company in a separate process. It gets its requests, then the order to stop, and replies with its answers.
  */
 const over = new AbortController()
 process.on('message', (message: Greed | 'over') => {

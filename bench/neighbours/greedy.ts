@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 
-/** What a greedy company asks for all the time, over all its connections at once. */
+/** The requests that a greedy company sends all the time, over all its connections at once. */
 export interface Greed {
   url: string
   key: string
@@ -12,7 +12,9 @@ export interface Greed {
   wants: Wants
 }
 
-/** Requests in turn, each sent right after the last answer on its connection; or a way to occupy connections. */
+/**
+ * Either requests in turn, each sent directly after the last answer on its connection, or a way to occupy connections.
+ */
 export type Wants =
   | { kind: 'requests'; requests: readonly Wanted[] }
   | { kind: 'wrong keys'; path: string }
@@ -25,17 +27,17 @@ interface Wanted {
   body?: string
 }
 
-/** How many requests were answered, by status. Connections that ended without an answer are counted as `ended`. */
+/** The number of answers, by status. Connections that ended without an answer are counted as `ended`. */
 export type Answered = Readonly<Record<string, number>>
 
 /** The longest wait for an answer. */
 const TIMEOUT_MS = 60_000
-/** The pause between the bytes of a body that is held back, so that the connection looks alive. */
+/** The pause between the bytes of a slow body, so that the connection seems active. */
 const DRIP_MS = 500
 /** The pause before a closed connection is opened again. */
 const AGAIN_MS = 100
 
-/** Asks for as much as possible until the signal, and never waits when asked to. */
+/** Sends as many requests as possible until the signal, and ignores Retry-After. */
 export async function beGreedy(
   { url, key, connections, wants }: Greed,
   over: AbortSignal,

@@ -7,7 +7,7 @@ describe('what balances are compared with after a load', () => {
     bytes: Buffer.alloc(0),
     events: quantities.map((quantity) => ({ account_id: 'a', metric_id: 'm', quantity })),
   })
-  /** Tells this of one balance, or of none. */
+  /** A client that returns these totals, one for each balance. */
   const telling = (...totals: string[]): TallyClient => {
     const data = totals.map((total) => ({ account_id: 'a', metric_id: 'm', usage_total: total }))
     return { get: () => Promise.resolve({ data }) } as unknown as TallyClient

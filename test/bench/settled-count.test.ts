@@ -4,7 +4,7 @@ import { settledCount } from '../../bench/settled-count.ts'
 describe('what the bench counts in the end', () => {
   const options = { expected: 100, pauseMs: 1, timeoutMs: 50 }
 
-  /** Gives these numbers one after the other, and the last one from then on. */
+  /** Returns these numbers one after the other, and then always the last one. */
   const counting = (...numbers: number[]) => {
     let asked = 0
     return () => Promise.resolve(numbers[Math.min(asked++, numbers.length - 1)] ?? 0)

@@ -8,7 +8,7 @@ import { namespaceOf, openPoolByHand } from '../support/by-hand.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeRequestWorld, TRIES, type World } from './requests.ts'
 
-/** Operations that write and leave no trail, and why. */
+/** Operations that write without an entry in the trail, each with the reason. */
 const WITHOUT_TRAIL: Readonly<Record<string, string>> = {
   reportEvent: 'usage is its own trail',
   reportEvents: 'usage is its own trail',
@@ -41,7 +41,7 @@ describe('the trail of who did what', function () {
   let service: Pool
 
   before(async () => {
-    // Why a Tally of its own: for a while none of its changes can be recorded, so none is made.
+    // Why a separate Tally: for some time it cannot record changes, so it makes none.
     tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)

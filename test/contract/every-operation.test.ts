@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 import { makeRequestWorld, type Request, TRIES, type Tries, type World } from './requests.ts'
 import { UnlimitedClient } from './unlimited-client.ts'
 
-/** What only a fault brings about; faults.test.ts does, once for each service. */
+/** Statuses that only a fault causes; faults.test.ts tests them, once for each service. */
 const FAULTS = ['408', '500', '503']
 
 /** A company that may be reset at any time. */
@@ -37,7 +37,7 @@ describe('every operation of openapi.yaml', function () {
 
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
-    // Why Tallies of its own: one has limits that nobody else could live with, and the other is told to its last key.
+    // Why separate Tallies: one has very low limits, and in the other the test revokes keys.
     ;[tally, limited] = await Promise.all([startTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
@@ -193,7 +193,7 @@ interface Company {
   api: ApiClient
   key: string
   world: World
-  /** Of this company, by their one permission. */
+  /** Keys of this company, by their only permission. */
   keys: Record<string, string>
 }
 
@@ -216,7 +216,7 @@ async function issue(tally: TallyUnderTest, ...args: string[]): Promise<{ key: s
   }
 }
 
-/** Reports and corrections take of another limit than other requests. */
+/** Whether an operation has the limit of reports and corrections, not that of other requests. */
 const countsEvents = ({ path, method }: Operation): boolean =>
   method !== 'get' && path.startsWith('/v2/events')
 

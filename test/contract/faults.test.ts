@@ -22,7 +22,7 @@ describe('answers when something is at fault', function () {
   let world: World
 
   before(async () => {
-    // Why a Tally of its own: its tables are locked, and its services may not connect.
+    // Why a separate Tally: its tables are locked, and its services cannot connect.
     tally = await startTallyUnderTest(SETTINGS)
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
@@ -76,7 +76,7 @@ describe('answers when something is at fault', function () {
       await until(async () => failed(await api.get<object>('/v2/accounts'))),
       /cannot be reached/,
     )
-    // On Kafka reports of known accounts go on, as long as their key is cached.
+    // With Kafka, reports of cached accounts still succeed while their key is cached.
     if (LAYOUT === 'embedded')
       expectTryAgain(await until(async () => failed(await report())), /event log|cannot be reached/)
     await admin.query('ALTER ROLE tally_service CONNECTION LIMIT -1')

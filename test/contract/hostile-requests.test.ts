@@ -18,7 +18,7 @@ describe('hostile requests', function () {
   let world: World
 
   before(async () => {
-    // Why a Tally of its own: its memory is measured, and all of its connections are taken.
+    // Why a separate Tally: the test measures its memory, and takes all of its connections.
     tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
@@ -32,7 +32,7 @@ describe('hostile requests', function () {
     return statuses.reduce((sum, status) => sum + Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024, 0)
   }
 
-  /** Everybody else is served meanwhile, and memory stays where it was. */
+  /** Checks that other clients are served during an attack, and that memory does not grow. */
   const expectOthersServed = async (mbMax: number, attack: () => Promise<void>): Promise<void> => {
     const before = await memoryMb()
     let running = true
@@ -154,7 +154,7 @@ describe('hostile requests', function () {
 
 const open = async (port: number): Promise<Socket> => {
   const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => undefined) // it may be reset, which is one way to refuse
+  socket.on('error', () => undefined) // a reset connection is one way to refuse
   await once(socket, 'connect')
   return socket
 }

@@ -10,7 +10,7 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under
 import { turned } from '../support/turned-json.ts'
 import { makeRequestWorld, type Request, TRIES, type World } from './requests.ts'
 
-/** What makes a request of each keyed operation ask for something else; undefined where nothing can. */
+/** Fields that give a request of each keyed operation another content; undefined if no field can. */
 const OTHERWISE: Readonly<Record<string, object | undefined>> = {
   createCustomer: { name: 'another' },
   createAccount: { name: 'another' },
@@ -70,7 +70,7 @@ describe('operations with an Idempotency-Key', function () {
   const post = ({ api }: World, { target, body }: Request, key: string) =>
     api.post<Made>(target, body, { headers: { 'Idempotency-Key': key } })
 
-  /** What was made or changed, as a repeat is to name it. */
+  /** The name of the resource that the 409 of a repeat must contain. */
   const nameOf = (operationId: string, made: Made): string | RegExp => {
     const { id, event_ids: ids, api_key: key, account_id: accountId, metric_id: metricId } = made
     if (operationId === 'createRefillConfiguration') return `${accountId ?? ''}/${metricId ?? ''}`

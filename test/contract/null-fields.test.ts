@@ -5,7 +5,7 @@ import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeWorld } from '../support/usage-world.ts'
 import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
-/** JSON Schema, as far as it is looked at. */
+/** The parts of a JSON Schema that this test reads. */
 interface Node {
   $ref?: string
   type?: string | string[]
@@ -19,7 +19,7 @@ interface Node {
   'x-null-is-a-value'?: true
 }
 
-/** What openapi.yaml says of a field that may be left out. */
+/** An optional field in openapi.yaml. */
 interface OptionalField {
   path: string
   allowsNull: boolean
@@ -30,7 +30,7 @@ describe('fields that are null in the body of a POST', function () {
   this.timeout(60_000)
   const document = readOpenApiDocument()
   const posts = listOperations(document).filter(
-    // A correction is a change: there null could be taken for a wish to clear a field.
+    // A correction is excluded, because in a change null could mean that a field is cleared.
     ({ method, operationId }) => method === 'post' && operationId !== 'correctEvents',
   )
   let tally: TallyUnderTest
@@ -72,7 +72,7 @@ describe('fields that are null in the body of a POST', function () {
     isValue: resolve(field)['x-null-is-a-value'] === true,
   })
 
-  /** A body with null wherever a field may be left out and is. */
+  /** Adds null to a body for each absent optional field. */
   const withNulls = (node: Node, body: unknown): unknown => {
     const parts = partsOf(node)
     if (Array.isArray(body)) {
@@ -81,7 +81,7 @@ describe('fields that are null in the body of a POST', function () {
     }
     if (typeof body !== 'object' || body === null) return body
     const given = body as Record<string, unknown>
-    // Of several kinds of a price only the one that is given.
+    // Of several kinds of a price, only the given one.
     const kinds = parts.filter(({ properties: { model } = {} }) => model !== undefined)
     const own = kinds.filter(({ properties: { model = {} } = {} }) =>
       model.const === undefined ? false : model.const === given['model'],

@@ -19,7 +19,7 @@ describe('paths of openapi.yaml', function () {
   })
   after(() => tally.end())
 
-  /** How each operation answers when its path is written in another way. */
+  /** The answers of all operations when their paths are written in another way. */
   const answersTo = async (rewrite: (path: string) => string): Promise<string[]> =>
     Promise.all(
       operations.map(async ({ method, path, operationId }) => {
@@ -41,7 +41,7 @@ describe('paths of openapi.yaml', function () {
   it('are told from others by upper and lower case, as a proxy in front does', async () => {
     const upper = (letter: string) => letter.toUpperCase()
     expect(await answersTo((path) => path.replace(/[a-z]/, upper))).to.deep.equal(allMissing)
-    // An id follows upon some of them, or may: those are refused as what they are.
+    // Another path has an id at the place of some of these words, so these are refused as wrong ids.
     const last = await answersTo((path) => path.replace(/\/[a-z-]+$/, (name) => name.toUpperCase()))
     expect(last.filter((answer) => / 2\d\d /.test(answer) && !answer.includes('}: '))).to.deep.equal([])
   })

@@ -6,7 +6,7 @@ import type { ApiClient } from '../support/api-client.ts'
 import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
-/** Text that JavaScript reads as a number, or that looks like one, as it stands in a query. */
+/** Text in a query that JavaScript reads as a number, or that looks like a number. */
 const NO_INTEGERS = [
   'Infinity',
   '-Infinity',
@@ -22,9 +22,9 @@ const NO_INTEGERS = [
   '%201',
   '1%20',
   '%20',
-  '+1', // a blank in a query
+  '+1', // in a query, + is a blank
   '%2B1',
-  '%D9%A1', // 1 as it is written in Arabic
+  '%D9%A1', // the Arabic digit 1
   '%EF%BB%BF1',
   '1%0A',
   '--1',
@@ -61,7 +61,7 @@ describe('query parameters of every GET of openapi.yaml', function () {
     [...typesOf(operation, 'query')].filter(([, type]) => type === 'integer').map(([name]) => name)
   const withIntegers = gets.filter((operation) => integersOf(operation).length > 0)
 
-  /** A query that is right, but for one parameter, which has these values. */
+  /** A valid query, except that one parameter has these values. */
   const targetOf = async (operation: Operation, name: string, values: readonly string[]): Promise<string> => {
     const good = await TRIES[operation.operationId]?.good(world)
     const [path = '', query = ''] = (good?.target ?? '').split('?')

@@ -8,40 +8,40 @@ export interface Request {
   body?: unknown
 }
 
-/** How to make an operation answer each status that a request alone can cause. */
+/** Requests by which an operation answers each status that does not need a fault. */
 export interface Tries {
-  /** Whether it is for test companies alone, and may take away what others made. */
+  /** Whether the operation is only for test companies, and may delete the data of other tests. */
   isForTests?: true
-  /** Succeeds; may be called again and again. */
+  /** A request that succeeds, even if it is sent several times. */
   good: (world: World) => Request | Promise<Request>
-  /** Names what does not exist, for operations that list 404; without one, `good` as another company. */
+  /** A request for an unknown resource, for operations that list 404. Without it, another company sends `good`. */
   missing?: (world: World) => Request
   conflict?: (world: World) => Request | Promise<Request>
   impossible?: (world: World) => Request | Promise<Request>
 }
 
-/** Some of everything, in one namespace. */
+/** Resources of all kinds in one namespace. */
 export interface World {
   api: ApiClient
   customer: string
-  /** Of the account and of the metric. */
+  /** The external id of the account and of the metric. */
   externalId: string
-  /** Of another customer. */
+  /** The external id of another customer. */
   takenExternalId: string
   account: string
   metric: string
   grant: string
   product: string
   price: string
-  /** Of another product. */
+  /** The external id of another product. */
   takenProductId: string
   rateCard: string
-  /** Of another card. */
+  /** The external id of another card. */
   takenCardId: string
   contract: string
   contractExternalId: string
   endedContract: string
-  /** For what changes them. */
+  /** Resources for requests that change them. */
   spare: {
     contract: string
     account: string
@@ -64,7 +64,7 @@ const NO_PRODUCT = `product_${'0'.repeat(32)}`
 const NO_METRIC = `metric_${'0'.repeat(32)}`
 const RANGE = 'start_at=1700000000&end_at=1700086400'
 
-/** The shared Tally, some of everything in it, and a client of the company whose it is. */
+/** Returns the shared Tally, with resources of all kinds in a new company, and a client of that company. */
 export async function shareRequestWorld(): Promise<{ tally: TallyUnderTest; api: ApiClient; world: World }> {
   const tally = await shareTallyUnderTest()
   const api = new ApiClient(tally.url, tally.key)
@@ -116,7 +116,7 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const used = { account_id: account, metric_id: metric, quantity: '1' }
   const { id: eventId } = await api.create<{ id: string }>('/v2/events', used)
   const { id: voidedEventId } = await api.create<{ id: string }>('/v2/events', used)
-  // What was just reported may not be loaded yet: try again, the answer says.
+  // An event that was just reported may not be loaded yet; then the answer asks for a repeat.
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
   const made = { customer, account, metric, grant, product, price, rateCard, eventId, voidedEventId, apiKey }
@@ -161,7 +161,7 @@ const correctAll = (...corrections: readonly object[]): Request => ({
 })
 const fixed = (target: string) => () => ({ target })
 
-/** Every operation of openapi.yaml, by its id. */
+/** The requests of every operation of openapi.yaml, by its id. */
 export const TRIES: Readonly<Record<string, Tries>> = {
   getHealth: { good: fixed('/v2/health') },
   getHealthWithSlash: { good: fixed('/v2/health/') },
@@ -332,7 +332,7 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   seedTestCompany: {
     isForTests: true,
     good: () => ({ target: '/v2/test/seed', body: { seed: 7 } }),
-    // What it reported lies in a future that the clock has left.
+    // Its usage is in the future, because the clock has returned to real time.
     conflict: async ({ api }) => {
       await api.create('/v2/test/clock/advance', { seconds: 86_400 })
       await api.create('/v2/test/seed', { seed: 8 })

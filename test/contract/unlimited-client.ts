@@ -4,12 +4,12 @@ import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { type Answered, ApiClient, type RequestOptions } from '../support/api-client.ts'
 import { insertKey } from '../support/insert-key.ts'
 
-/** A client of a test company that meets no limit, however low it is: each request has a key of its own. */
+/** A client of a test company that no limit stops, because each request has a new key. */
 export class UnlimitedClient extends ApiClient {
   private readonly pool: Pool
   private readonly company: string
 
-  /** @param company by its name */
+  /** @param company its name */
   constructor(url: string, pool: Pool, company: string) {
     super(url, undefined)
     this.pool = pool

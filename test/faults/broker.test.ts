@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { checkLedger, checkUsage } from './check-ledger.ts'
 import { APPEND_TIMEOUT_MS, type FaultStage, startFaultStage } from './fault-stage.ts'
 
-/** How much later than its deadline an answer may be seen, on a machine that is busy with other things. */
+/** The time by which an answer may exceed its deadline on a busy machine. */
 const LATE_MS = 2_500
 const PAUSE_MS = 6_000
 
@@ -28,7 +28,7 @@ describe('the broker of the event log', function () {
   const acknowledgedSince = (at: number) => () =>
     Promise.resolve(stage.ledger.attempts.some((attempt) => attempt.status === 202 && attempt.at > at))
 
-  /** What a fault must not do: end a process, or need somebody to start one. */
+  /** Checks that a fault ends no process, and that no process must be started. */
   const withoutHelp = async (work: () => Promise<void>) => {
     const { gateway, loader, api } = stage.services
     const before = [gateway, loader, api].map(({ process: { pid } }) => pid)

@@ -9,23 +9,23 @@ import type { EventBody, SourceUsage } from '../support/usage-world.ts'
 import { type FaultStage } from './fault-stage.ts'
 import type { Ledger, LedgerEvent } from './ledger.ts'
 
-/** By source, or by account and source. */
+/** Usage by source, or by account and source. */
 interface Usage {
   counts: Record<string, number>
   sums: Record<string, string>
 }
 
-/** What of a stage is looked at. */
+/** The parts of a stage that are checked. */
 export type Checked = Pick<FaultStage, 'ledger' | 'api' | 'accounts' | 'commandEnv' | 'drained'>
 
 const COUNTED_MS = 60_000
 const PAGE = 100
-/** Reporters report nothing older. */
+/** Reporters report no older usage. */
 const TOTALS_S = 100 * 86_400
 
 /**
- * What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums of
- * each source, of all accounts together.
+ * Checks that exactly the acknowledged events are counted, each once and to the last digit. It compares counts and sums
+ * of each source, for all accounts together.
  */
 export async function checkUsage(stage: Checked): Promise<void> {
   const { ledger } = stage
@@ -36,11 +36,11 @@ export async function checkUsage(stage: Checked): Promise<void> {
   const counted = await until(async () => {
     const usage = await readTotals(stage)
     return isDeepStrictEqual(usage, expected) && usage
-  }, COUNTED_MS).catch(() => readTotals(stage)) // what is missing is told below
+  }, COUNTED_MS).catch(() => readTotals(stage)) // the checks below report missing usage
   expect(counted).to.deep.equal(expected)
 }
 
-/** The same for each account. */
+/** Checks counts and sums of each account. */
 export async function checkAccounts(stage: Checked): Promise<void> {
   expect(await readUsage(stage)).to.deep.equal(usageOf(acknowledged(stage.ledger), ACCOUNT_AND_SOURCE))
 }
@@ -51,11 +51,11 @@ const acknowledged = ({ events }: Ledger): readonly LedgerEvent[] =>
 const ACCOUNT_AND_SOURCE = ({ account, source }: Counted): string => `${account} ${source}`
 
 /**
- * The same, and event by event: acknowledged ⊆ listed ⊆ attempted, none that was refused, each once and as it was sent;
- * the sums are those of the list; the audit finds nothing; no record is left unread.
+ * Checks counts and sums, and each event: acknowledged ⊆ listed ⊆ attempted, no refused event is listed, each is listed
+ * once and as it was sent. The sums equal those of the list, the audit finds nothing, and no record is left unread.
  *
  * @param dead lines that must be in the dead letters
- * @param others events that are counted, for nobody that the reporters know
+ * @param others the number of counted events that no reporter has sent
  */
 export async function checkLedger(stage: Checked, dead = 0, others = 0): Promise<void> {
   const { ledger } = stage
@@ -123,7 +123,7 @@ function usageOf(events: readonly Counted[], nameOf: (event: Counted) => string)
   return { counts, sums: Object.fromEntries([...sums].map(([name, units]) => [name, textOf(units)])) }
 }
 
-/** All that was used, by source: two queries, however many accounts there are. */
+/** Reads all usage by source, with two queries for any number of accounts. */
 async function readTotals({ api }: Checked): Promise<Usage> {
   const counts = new Map<string, number>()
   const sums = new Map<string, bigint>()
@@ -145,7 +145,7 @@ async function readTotals({ api }: Checked): Promise<Usage> {
   }
 }
 
-/** What each account used. */
+/** Reads the usage of each account. */
 async function readUsage({ api, accounts }: Checked): Promise<Usage> {
   const usage: Usage = { counts: {}, sums: {} }
   for (const account of accounts) {
@@ -164,7 +164,7 @@ async function readUsage({ api, accounts }: Checked): Promise<Usage> {
   return usage
 }
 
-/** Every event, page by page, once the list holds as many as are counted. */
+/** Reads all events page by page, when the list has as many as are counted. */
 async function listEvents({ api }: Checked, atLeast: number): Promise<EventBody[]> {
   const events: EventBody[] = []
   await until(async () => {

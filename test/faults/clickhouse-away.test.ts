@@ -14,14 +14,17 @@ const BEFORE_MS = 5_000
 const AWAY_MS = IS_LONG ? 120_000 : 10_000
 const HANGING_MS = 7_000
 
-/** What reports may take longer while ClickHouse is away, at the 99th percentile … */
+/** The largest ratio of the 99th percentiles of reports with and without ClickHouse. */
 const P99_RATIO_MAX = 2
-/** … where it is not so little that other programs of the machine make all the difference. */
+/** Below this time the ratio is not checked, because other programs of the machine affect it too much. */
 const P99_NOISE_MS = 200
 const DRAIN_RATIO_MIN = 3
-/** How much more memory a process may take while ClickHouse is away: buffers and batches, not the backlog … */
+/**
+ * The memory that a process may use in addition while ClickHouse is away: for buffers and batches, but not for the
+ * backlog.
+ */
 const MORE_MEMORY_MB_MAX = 60
-/** … which is larger than that: so many records of 450 KB. */
+/** The number of records of 450 KB in the backlog, which is larger than that memory. */
 const BULK_RECORDS = 160
 
 describe('ClickHouse', function () {
@@ -31,7 +34,7 @@ describe('ClickHouse', function () {
 
   before(async function () {
     const brokers = await findKafka(this)
-    // Batches small enough for a backlog of some seconds to be many times as much.
+    // Batches are small, so that the backlog of some seconds is many batches.
     const env = { LOADER_BATCH_BYTES_MAX: '1000000', LOADER_BATCH_ROWS_MAX: '2000' }
     stage = await startFaultStage('clickhouse_away', {
       brokers,
@@ -51,7 +54,7 @@ describe('ClickHouse', function () {
     const { ledger, services, engines, toClickHouse } = stage
     const { gateway, loader } = services
     await ledger.during(async () => {
-      await sleep(2_000) // what is slow only once is over
+      await sleep(2_000) // work that is slow only at the first time has ended
       const from = performance.now()
       await sleep(BEFORE_MS)
       const memoryBefore = { gateway: await residentMb(gateway), loader: await residentMb(loader) }
@@ -70,7 +73,7 @@ describe('ClickHouse', function () {
       const readAtFirst = (await endOf(stage)) - backlog
       await until(async () => (await endOf(stage)) - (await lagNow()) > readAtFirst)
       const drainFrom = performance.now()
-      await until(async () => (await lagNow()) <= arrival * 1_000) // what a second brings is on its way at all times
+      await until(async () => (await lagNow()) <= arrival * 1_000) // the records of one second are always on their way
       const drainedAt = performance.now()
       const drained = (await endOf(stage)) - (await lagNow()) - readAtFirst
       const drain = drained / Math.max(1, drainedAt - drainFrom)
@@ -114,12 +117,12 @@ describe('ClickHouse', function () {
   it('leaves a log, a list and dead letters that add up', () => checkLedger(stage, 0, bulk))
 })
 
-/** Records that were ever appended. */
+/** The number of all records that were ever appended. */
 async function endOf({ eventLog }: FaultStage): Promise<number> {
   return (await eventLog.lag(LOADER_GROUP)).reduce((sum, { end }) => sum + end, 0)
 }
 
-/** What 99 of 100 reports took at most that were answered in a range of time. */
+/** The 99th percentile of the reports that were answered in a range of time. */
 function p99({ ledger }: FaultStage, from: number, to: number): number {
   const times = ledger.attempts
     .filter(({ status, at }) => status === 202 && at >= from && at < to)
@@ -128,7 +131,7 @@ function p99({ ledger }: FaultStage, from: number, to: number): number {
   return times[Math.ceil(times.length * 0.99) - 1] ?? NaN
 }
 
-/** Linux only; elsewhere nothing is measured. */
+/** The resident memory; Linux only. */
 async function residentMb({ process: { pid } }: RunningService): Promise<number> {
   const status = await readFile(`/proc/${pid ?? 0}/status`, 'utf8').catch(() => '')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1_024

@@ -10,7 +10,7 @@ import { startTallyStage, type TallyStage } from './tally-stage.ts'
 
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S
-/** How long clocks that lie behind are waited for, instead of three minutes. */
+/** The time for which gateways wait for clocks that are behind, instead of three minutes. */
 const SETTLES_S = 6
 
 describe('a clock that is set, by libfaketime', function () {
@@ -21,7 +21,7 @@ describe('a clock that is set, by libfaketime', function () {
   let following: Promise<void> | undefined
   let isFollowing: boolean
 
-  /** Reads the list of events on after the last id, as long as wanted. */
+  /** Reads the list of events from the last id on, until it is stopped. */
   const follow = async () => {
     let last = ''
     while (isFollowing) {
@@ -39,7 +39,7 @@ describe('a clock that is set, by libfaketime', function () {
     const before = acknowledged()
     await until(() => Promise.resolve(acknowledged() > before + 50), 60_000)
   }
-  /** A report of now that a test makes, without a place in anybody's books: its account is none. */
+  /** Sends a report that is not in the ledger, because its account does not exist. */
   const report = () =>
     stage.api.post('/v2/events', {
       account_id: `account_${'0'.repeat(32)}`,
@@ -48,7 +48,7 @@ describe('a clock that is set, by libfaketime', function () {
       occurred_at: Math.floor(Date.now() / 1_000),
       idempotency_key: 'now',
     })
-  /** Until reports are put off, and it is said. */
+  /** Waits until reports get 503, with a text that says why. */
   const isPutOff = async (says: RegExp) => {
     const { headers } = await until(async () => {
       const answer = await report()
@@ -112,7 +112,7 @@ describe('a clock that is set, by libfaketime', function () {
     const behind = /^no usage is taken for some minutes, as the clock of this Tally lies behind/
     await isPutOff(behind)
     await until(() => stage.isReady())
-    const { status, text } = await report() // an hour ahead of that clock, and right
+    const { status, text } = await report() // an hour ahead of that clock, which is the true time
     expect(status, text).to.equal(503)
     expect(text).to.contain('more than five minutes ahead of a clock that may be behind')
     await doctorSays(/failed +times of acceptance: PostgreSQL's clock lies 3\d\d\d s behind/)

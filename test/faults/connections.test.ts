@@ -24,7 +24,7 @@ describe('connections that are cut', function () {
         if (random() < 0.7) continue
         stage.toGateway.become(random() < 0.5 ? 'holding' : 'refusing')
         await sleep(300 * random())
-        stage.toGateway.cut() // what was held back is lost
+        stage.toGateway.cut() // the bytes that were held back are lost
         stage.toGateway.become('passing')
       }
     })

@@ -22,15 +22,15 @@ import { checkLedger, checkUsage } from './check-ledger.ts'
 import { type FaultStage, startFaultStage } from './fault-stage.ts'
 import { appendRefusedLines } from './poison.ts'
 
-/** Points that a batch gets to only when ClickHouse refuses a line of it. */
+/** Points that a batch reaches only if ClickHouse refuses one of its lines. */
 const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-dead-lettered'])
 
-/** Points that the relay gets to only when a correction was left behind. */
+/** Points that the relay reaches only if a correction was not sent. */
 const NEED_UNSENT: ReadonlySet<string> = new Set(['gateway-relayed'])
 
 /**
- * Points around what the log itself does. The others stand on either side of it and do the same whatever holds the log,
- * so that FAULT_LONG=1 alone tries them on Kafka too.
+ * Points around operations of the log. The code at the other points does not depend on the log, so only FAULT_LONG=1
+ * tries those on Kafka too.
  */
 const OF_THE_LOG: ReadonlySet<string> = new Set([
   'gateway-appending',
@@ -44,15 +44,15 @@ const OF_THE_LOG: ReadonlySet<string> = new Set([
 ])
 
 /**
- * How often a point is passed before the crash. The next service is armed when it takes the place of the one that
- * crashed, so the first times should suffice for what was left over to be brought through and checked.
+ * The number of times that a service passes a point before it crashes. A service is armed at its start, so it must
+ * first process and check the work of the crashed one.
  */
 const GATEWAY_TIMES = { min: 8, max: 16 }
 const LOADER_TIMES = { min: 4, max: 6 }
 const RARE_TIMES = { min: 1, max: 3 }
 
 const POISON_EVERY_MS = 400
-/** How long a service may take to get to a point so many times. */
+/** The longest time until a service reaches its point for the last time. */
 const CRASH_MS = 90_000
 
 for (const where of ['PostgreSQL', 'Kafka'])
@@ -67,20 +67,20 @@ for (const where of ['PostgreSQL', 'Kafka'])
       const brokers = where === 'Kafka' ? await findKafka(this) : undefined
       stage = await startFaultStage(`crash_${where.toLowerCase()}`, {
         ...(brokers === undefined ? {} : { brokers }),
-        env: { LOADER_FLUSH_MS: '250' }, // a batch is what the loader is counted by
+        env: { LOADER_FLUSH_MS: '250' }, // the loader passes its points once for each batch
         load: { corrects: 0.4 },
       })
     })
     after(() => (stage as FaultStage | undefined)?.close())
 
-    /** The setting by which the next service crashes at a point; none after the last. */
+    /** The settings by which the next service crashes at a point; empty after the last point. */
     const arm = (point: string | undefined): Record<string, string> => {
       if (point === undefined) return {}
       const { min, max } = timesOf(point)
       return { CRASH_AT: `${point}:${min + randomInteger(random, max - min + 1)}` }
     }
 
-    /** Has a service crash under load, and starts the next one, with the reporters still at it. */
+    /** Waits until a service crashes under load, and starts the next one while the reporters continue. */
     const crash = async (name: 'gateway' | 'loader', point: string, next: string | undefined) => {
       const service = stage.services[name]
       const child = service.process
@@ -102,8 +102,8 @@ for (const where of ['PostgreSQL', 'Kafka'])
     }
 
     /**
-     * The reporters go on until it is seen that the next service is ready, which is late on a busy machine: it may get
-     * to its point meanwhile, and is started once more.
+     * Reporters continue until the next service is ready, which takes long on a busy machine. If it reaches its point
+     * in that time, it is started again.
      */
     const startedAgain = async (
       name: 'gateway' | 'loader',
@@ -111,7 +111,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
       work: Promise<unknown>,
     ) => {
       const done = work.then(() => 'done')
-      done.catch(() => undefined) // waited for below
+      done.catch(() => undefined) // awaited below
       for (;;) {
         const child = stage.services[name].process
         const ended = hasEnded(child) ? Promise.resolve() : once(child, 'exit')
@@ -134,7 +134,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
           it(`(${point}) loses and doubles nothing`, () => crash(name, point, points[index + 1]))
       })
 
-    // In a suite of its own, for those of a suite go before the suites in it.
+    // In a nested suite, because mocha runs the tests of a suite before its nested suites.
     describe('of either', () => {
       it('leaves a log, a list and dead letters that add up', () => checkLedger(stage, dead))
     })
@@ -149,7 +149,7 @@ function timesOf(point: string): { min: number; max: number } {
   return point.startsWith('gateway-') ? GATEWAY_TIMES : LOADER_TIMES
 }
 
-/** As if a gateway had crashed after it committed some corrections. */
+/** Makes the state of a gateway that crashed after it committed some corrections. */
 async function forgetSent(pool: Pool): Promise<void> {
   const namespaceId = await namespaceOf(pool, 'default')
   await inNamespace(pool, namespaceId, (db) =>

@@ -10,7 +10,7 @@ import { type FaultStage, LEASE_MS, startFaultStage } from './fault-stage.ts'
 const DURATION_MS = IS_LONG ? 600_000 : 15_000
 const PAUSE_MAX_MS = 1_500
 
-/** Something that goes wrong, and is right again when it resolves. */
+/** A fault, which has ended when the promise resolves. */
 type Fault = (random: Random) => Promise<void>
 
 describe('everything at once', function () {
@@ -38,7 +38,7 @@ describe('everything at once', function () {
   it('processes, engines and connections fail side by side, by a seeded schedule: each event counts once', async () => {
     const faults: string[] = []
     const endAt = performance.now() + DURATION_MS
-    /** One fault after the other, out of a list. */
+    /** Causes random faults of a list, one after the other. */
     const lane = async (name: string, list: Record<string, Fault>) => {
       const random = seededRandom(`everything, ${name} ${SEED}`)
       const names = Object.keys(list)
@@ -62,7 +62,7 @@ describe('everything at once', function () {
   })
 })
 
-/** As a supervisor does: a service that cannot start because a server is away is started again. */
+/** Starts a service again if it cannot start because a server is away, like a supervisor. */
 const supervise = (stage: FaultStage, name: 'gateway' | 'loader') =>
   until(
     () =>

@@ -3,19 +3,19 @@ import path from 'node:path'
 import { skipFor } from '../run/pending.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 
-/** A clock that processes see which were started with its settings. */
+/** A fake clock for processes that are started with its settings. */
 export interface FakeTime {
-  /** For the process of Tally alone. */
+  /** The settings for Tally's process only. */
   env: Record<string, string>
-  /** … and for its PostgreSQL too. */
+  /** The settings for Tally's process and its PostgreSQL. */
   withPostgres: Record<string, string>
-  /** How far it is ahead of the time from now on, in seconds. */
+  /** Sets the seconds by which the clock is ahead of the real time. */
   set(aheadS: number): void
   remove(): void
 }
 
 /**
- * A clock of libfaketime; clocks that nobody sets are left alone.
+ * Makes a clock with libfaketime. It does not change monotonic clocks, which nobody sets.
  *
  * @param suite is pending where that library is missing; with REQUIRE_FAKETIME=1 it fails
  */
@@ -36,7 +36,7 @@ export async function makeFakeTime(suite: Mocha.Context): Promise<FakeTime> {
   }
   const set = (aheadS: number) => {
     writeFileSync(`${file}.new`, `${aheadS < 0 ? '' : '+'}${aheadS}\n`)
-    renameSync(`${file}.new`, file) // nobody reads half of it
+    renameSync(`${file}.new`, file) // so that no process reads a part of the file
   }
   set(0)
   return {
@@ -49,7 +49,7 @@ export async function makeFakeTime(suite: Mocha.Context): Promise<FakeTime> {
   }
 }
 
-/** Debian has it in a folder for each kind of machine. */
+/** Finds the library, which Debian installs in a folder for each architecture. */
 const findLibrary = (): string | undefined =>
   existsSync('/usr/lib')
     ? readdirSync('/usr/lib')
@@ -57,7 +57,7 @@ const findLibrary = (): string | undefined =>
         .find((file) => existsSync(file))
     : undefined
 
-/** Tally starts PostgreSQL with an environment of its own; this adds what the library needs. */
+/** Makes a module that adds the library's settings when Tally starts PostgreSQL, which gets a separate environment. */
 function preloadOf(folder: string, env: Record<string, string>): string {
   const file = path.join(folder, 'preload.cjs')
   writeFileSync(

@@ -27,9 +27,9 @@ import { Ledger, type LedgerOptions } from './ledger.ts'
 import { type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
 export interface FaultStageOptions {
-  /** Of the Kafka that holds the event log; else it is a table in PostgreSQL. */
+  /** The brokers of the Kafka for the event log; default: a table in PostgreSQL. */
   brokers?: string
-  /** A PostgreSQL server that the test may kill; else that of the test run. */
+  /** A PostgreSQL server that the test may kill; default: that of the test run. */
   postgres?: OwnPostgres
   /** Further settings of all services. */
   env?: Record<string, string>
@@ -37,8 +37,8 @@ export interface FaultStageOptions {
 }
 
 /**
- * Gateway, loader and API in processes of their own, which no two files can share as each breaks them, with reporters
- * that keep books, and ways to get between all of them.
+ * Gateway, loader and API in separate processes, reporters with a ledger, and proxies between all of them. Files cannot
+ * share a stage, because each file breaks its processes.
  */
 export interface FaultStage {
   services: RunningServices
@@ -46,24 +46,24 @@ export interface FaultStage {
   ledger: Ledger
   api: ApiClient
   pool: Pool
-  /** The event log, as one more process sees it. */
+  /** The event log, opened like a further process. */
   eventLog: EventLog
-  /** What every service is told. */
+  /** The settings of every service. */
   env: Record<string, string>
-  /** What commands are told. */
+  /** The settings of commands. */
   commandEnv: Record<string, string>
   accounts: string[]
-  /** Between reporters and gateway. */
+  /** The proxy between reporters and gateway. */
   toGateway: TcpProxy
-  /** Between services and PostgreSQL. */
+  /** The proxy between services and PostgreSQL. */
   toPostgres: TcpProxy
-  /** Between services and ClickHouse. */
+  /** The proxy between services and ClickHouse. */
   toClickHouse: TcpProxy
-  /** Starts one more loader; it ends with the stage unless the test ends it. */
+  /** Starts another loader; it ends with the stage unless the test ends it. */
   addLoader(env?: Record<string, string>): Promise<RunningService>
-  /** Starts a service again, on the same way to it. */
+  /** Starts a service again, behind the same proxy. */
   restart(name: 'gateway' | 'loader' | 'rollup', env?: Record<string, string>): Promise<void>
-  /** Waits until the loaders are done with the log. @returns how long that took */
+  /** Waits until the loaders have loaded the whole log. @returns the duration */
   drained(withinMs?: number): Promise<number>
   close(): Promise<void>
 }
@@ -71,7 +71,7 @@ export interface FaultStage {
 /** The deadline of a report, in the fault suite. */
 export const APPEND_TIMEOUT_MS = 3_000
 
-/** After this long a loader that went silent has lost its partitions. */
+/** After this time a silent loader has lost its partitions. */
 export const LEASE_MS = 1_000
 
 const SETTINGS = {
@@ -87,19 +87,19 @@ const SETTINGS = {
   ROLLUP_GRACE_S: '2',
   ROLLUP_LATE_AFTER_S: '4',
   ROLLUP_ORPHAN_S: '10', // above the time a query may take
-  GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
+  GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // the list of events waits this long after a crash of a gateway
 }
 
 /**
- * For tests of the rollup service: it has next to no break. Elsewhere that takes half of the machine (1.4 cores of load
- * against 0.8).
+ * Settings for tests of the rollup service, which then hardly pauses. Other tests do not use them, because they take
+ * half of the machine (1.4 cores of load instead of 0.8).
  */
 export const BUSY_ROLLUPS = {
   ROLLUP_PAUSE_MS: '250',
   ROLLUP_LATE_AFTER_S: '1',
 }
 
-/** Time slots, in seconds: so that some end during every test. */
+/** The length of time slots in seconds, so short that some end during every test. */
 const SLOT_S = 5
 
 const ACCOUNTS = 5
@@ -201,7 +201,7 @@ async function shortenSlots(env: Record<string, string>): Promise<void> {
   await client.close()
 }
 
-/** The ClickHouse of services. */
+/** Opens the ClickHouse of the services. */
 export function openServerOf(env: Record<string, string>): Promise<OpenedClickHouse> {
   const { url, database } = readClickHouseServerConfig(new EnvReader(env))
   return openClickHouse({ url, database, queryTimeoutS: 60, connections: 2 })
@@ -213,11 +213,11 @@ function withPort(url: string, port: number): string {
   return changed.href
 }
 
-/** Accounts, and what their usage is of. */
+/** Makes accounts, and the sources of their usage. */
 export async function makeAccounts(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
   const accounts: string[] = []
-  // Each of two loaders has usage to load: partitions are dealt out in turn, and of 16 draws of five accounts one has
-  // all in those of one loader.
+  // Each of two loaders must have usage to load. Partitions are assigned in turn, and one in 16 sets of five accounts
+  // has all in the partitions of one loader.
   const partitions = () => new Set(accounts.map((id) => partitionOfAccount(id, 2)))
   while (accounts.length < ACCOUNTS || partitions().size < 2)
     accounts.push(

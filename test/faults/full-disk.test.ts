@@ -17,7 +17,7 @@ describe('a full disk', function () {
 
     before(async function () {
       disk = await makeSmallDisk(this, 1_000 * MB)
-      // Why a Tally of its own: its disk is filled.
+      // Why a separate Tally: the test fills its disk.
       stage = await startTallyStage('full disk', { dataFolder: disk.folder })
     })
     after(async () => {
@@ -25,7 +25,7 @@ describe('a full disk', function () {
       await (disk as SmallDisk | undefined)?.remove()
     })
 
-    /** Reports what cannot be taken, so that it is in nobody's books. */
+    /** Sends a report that is refused, so it is not in the ledger. */
     const report = async () => {
       const { status, text, headers } = await stage.api.post('/v2/events', {
         account_id: `account_${'0'.repeat(32)}`,
@@ -69,7 +69,7 @@ describe('a full disk', function () {
         corrections: [{ event_id: `event_${'0'.repeat(32)}`, void: true }],
       })
       expect(status, 'a correction').to.equal(503)
-      await stage.drained() // what was taken is counted all the same
+      await stage.drained() // accepted usage is still counted
       await expectReads()
       expect((await customer()).status).to.equal(200)
       expect(await stage.metric('tally_data_disk_free_bytes')).to.be.within(100 * MB, 200 * MB)

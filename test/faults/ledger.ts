@@ -4,52 +4,52 @@ import { type Random, randomInteger, seededRandom } from '../../clients/reporter
 import { textOf } from '../support/decimal-units.ts'
 import { turned } from '../support/turned-json.ts'
 
-/** What became of an event, as its reporter knows it. */
+/** The outcome of an event, from the reporter's point of view. */
 type Outcome = 'unknown' | 'acknowledged' | 'refused'
 
 /** An event that was reported at least once. */
 export interface LedgerEvent {
   account: string
   source: string
-  /** As it was reported, or corrected since. */
+  /** The reported or last corrected quantity. */
   quantity: string
   outcome: Outcome
-  /** Known once an answer told. */
+  /** Known from the first answer on. */
   id?: string
   isVoid?: boolean
-  /** Somebody corrects it: who keeps books must know in which order. */
+  /** Set while a reporter corrects the event, because the ledger must know the order of corrections. */
   isTaken?: boolean
 }
 
-/** One request, as it is sent and sent again. */
+/** A request, which may be sent several times. */
 interface Request {
   method: 'POST' | 'PATCH'
   path: string
   body: object
-  /** An Idempotency-Key header, where the events have no keys of their own. */
+  /** The Idempotency-Key header; undefined if the events have their own keys. */
   key: string | undefined
-  /** The events in it, by their numbers in the ledger. */
+  /** The numbers of its events in the ledger. */
   numbers: number[]
-  /** It holds something that Tally must refuse. */
+  /** Whether Tally must refuse it. */
   isBad: boolean
-  /** What a correction makes of its events, in their order. */
+  /** The changes of a correction, in the order of its events. */
   changes?: Pick<LedgerEvent, 'quantity' | 'isVoid'>[]
 }
 
-/** An answer, or the lack of one. */
+/** An attempt to send a request, with its answer if there was one. */
 export interface Attempt {
   /** Undefined when the connection was cut. */
   status: number | undefined
   retryAfter: string | undefined
   ms: number
-  /** When it ended, by performance.now(). */
+  /** The time of its end, by performance.now(). */
   at: number
-  /** Of one event, as a rule the quickest. */
+  /** Whether the request has one event. These are usually the fastest. */
   isSingle: boolean
 }
 
 export interface LedgerOptions {
-  /** Where reports go, asked at each attempt. */
+  /** Returns the target of reports, at each attempt. */
   url: () => string
   key: string
   accounts: readonly string[]
@@ -57,44 +57,44 @@ export interface LedgerOptions {
   sources: readonly string[]
   seed: string
   workers: number
-  /** The most events in a batch. */
+  /** The largest number of events in a batch. */
   batchMax: number
-  /** Which part of the requests corrects events that were acknowledged before. */
+  /** The share of requests that correct acknowledged events. */
   corrects?: number
-  /** Usage occurred up to so many seconds ago; else up to 30 days. */
+  /** Usage occurred at most this many seconds ago; default: 30 days. */
   spanS?: number
-  /** Between the requests of a worker; without it the next follows at once. */
+  /** The pause between the requests of a worker; default: none. */
   pauseMs?: number
 }
 
-/** One request may take so long; then it counts as cut. */
+/** An attempt that takes longer counts as a cut connection. */
 const ATTEMPT_MS = 40_000
 const BACK_OFF_MS = { first: 20, longest: 500 }
-/** How long an event is reported again before its reporter gives up, and the run fails. */
+/** The time after which a reporter no longer repeats a request, and the run fails. */
 const GIVE_UP_MS = 120_000
 const RECENT_MAX = 400
-/** The most events of one request that corrects. */
+/** The largest number of events in a correction. */
 const CORRECTED_MAX = 5
 const SPAN_S = 30 * 86_400
-/** Some of it in two days of long ago, which is stored in another way, too. */
+/** Some usage is in two days of long ago, which are also stored in another form. */
 const HISTORY = { share: 0.1, agoS: 45 * 86_400, spanS: 2 * 86_400 }
 
 /**
- * Reporters that keep books: several workers send events of random exact quantities, now and then once more, alone and
- * in other company, and after trouble the same request again until it is answered, as the contract asks of clients. For
- * each event it is known what became of it.
+ * Reporters with a ledger. Several workers send events with random exact quantities, alone and in batches. They send
+ * some events again in other requests, and after a failure the same request until it is answered, as the contract
+ * requires of clients. The ledger has the outcome of each event.
  */
 export class Ledger {
   readonly events: LedgerEvent[] = []
   readonly attempts: Attempt[] = []
-  /** What should never be answered. */
+  /** Answers that should never occur. */
   readonly surprises: string[] = []
   private readonly options: LedgerOptions
   private readonly run: string
   private readonly now = Math.floor(Date.now() / 1_000)
   private running = false
   private workers: Promise<void>[] = []
-  /** Bodies of events with keys of their own, which may be sent again in any company. */
+  /** Bodies of events with their own keys, which may be sent again in any batch. */
   private recent: { number: number; body: object }[] = []
   private requests = 0
 
@@ -110,13 +110,13 @@ export class Ledger {
     )
   }
 
-  /** Every worker brings its request to an end. */
+  /** Waits until every worker has finished its request. */
   async stop(): Promise<void> {
     this.running = false
     await Promise.all(this.workers)
   }
 
-  /** Works for so long. */
+  /** Lets the workers run while some work is done. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.start()
     try {
@@ -137,20 +137,20 @@ export class Ledger {
   private async work(random: Random): Promise<void> {
     let last: Request | undefined
     while (this.isRunning()) {
-      // Now and then the same request once more, though it was answered.
+      // Some requests are sent again, although they were answered.
       const repeats = last !== undefined && random() < 0.1
       const correction = random() < (this.options.corrects ?? 0) ? this.makeCorrection(random) : undefined
       const request = repeats && last !== undefined ? last : (correction ?? this.makeRequest(random))
       if (request !== correction) this.letGo(correction)
       await this.bringThrough(request)
       this.letGo(request)
-      // Another may have corrected its events since.
+      // Another worker may have corrected its events since.
       last = request.changes === undefined ? request : undefined
       if (this.options.pauseMs !== undefined) await sleep(this.options.pauseMs * (0.5 + random()))
     }
   }
 
-  /** Corrects one event, or several at once; undefined while there is none to correct. */
+  /** Makes a correction of one or several events; undefined while no event can be corrected. */
   private makeCorrection(random: Random): Request | undefined {
     const wanted = random() < 0.7 ? 1 : 1 + randomInteger(random, CORRECTED_MAX)
     const numbers = new Set<number>()
@@ -184,7 +184,7 @@ export class Ledger {
       : { ...common, method: 'PATCH', path, body: bodies[0] ?? {} }
   }
 
-  /** Lets others correct the events of a correction that came to its end, or was not sent at all. */
+  /** Lets other workers correct the events of a correction that has ended or was not sent. */
   private letGo(request: Request | undefined): void {
     if (request?.changes === undefined) return
     for (const number of request.numbers) {
@@ -258,7 +258,7 @@ export class Ledger {
     let wasUnclear = false
     for (let waitMs = BACK_OFF_MS.first; ; waitMs = Math.min(waitMs * 2, BACK_OFF_MS.longest)) {
       const { status, text } = await this.attempt(request)
-      // A key that an attempt without an answer used up: its request was carried out.
+      // An attempt without an answer has used up the key, so its request was done.
       const isDone = status === 202 || (status === 409 && request.key !== undefined && wasUnclear)
       const wasRepeated = status === 409 && request.key !== undefined && this.isAcknowledged(request)
       if (isDone || wasRepeated) {
@@ -303,7 +303,7 @@ export class Ledger {
   private settle({ numbers }: Request, outcome: Outcome): void {
     for (const number of numbers) {
       const event = this.events[number]
-      // What was acknowledged once stays so.
+      // An acknowledged event stays acknowledged.
       if (event !== undefined && event.outcome !== 'acknowledged') event.outcome = outcome
     }
   }
@@ -323,7 +323,7 @@ export class Ledger {
           'content-type': 'application/json',
           ...(request.key === undefined ? {} : { 'idempotency-key': request.key }),
         },
-        // Each time made anew, as by a library whose maps have no order.
+        // The JSON changes with each attempt, as with a library whose maps have no order.
         body: JSON.stringify(this.attempts.length % 2 === 0 ? request.body : turned(request.body)),
         signal: AbortSignal.timeout(ATTEMPT_MS),
       })
@@ -336,7 +336,7 @@ export class Ledger {
     }
   }
 
-  /** Where an event that was listed stands in this ledger; undefined when it is none of its own. */
+  /** The number of a listed event in this ledger; undefined if this ledger did not send it. */
   numberOf(properties: Record<string, unknown>): number | undefined {
     return properties['run'] === this.run ? Number(properties['number']) : undefined
   }
@@ -357,8 +357,8 @@ const pick = <T>(random: Random, items: readonly T[]): T => {
 }
 
 /**
- * Up to 20 digits before the point and 18 after it, all lengths alike, some below zero, in the form in which Tally
- * shows it.
+ * Draws a quantity with up to 20 digits before the point and 18 after it, all lengths equally often, some negative, in
+ * the form that Tally shows.
  */
 function randomQuantity(random: Random): string {
   const digits = (count: number) =>

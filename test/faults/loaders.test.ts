@@ -19,7 +19,7 @@ import { appendRefusedLines } from './poison.ts'
 
 const CHANGES = IS_LONG ? 60 : 6
 const LOADERS_MAX = 3
-/** A handful of batches take a second or two. */
+/** A few batches take a second or two. */
 const CRASH_WITHIN_MS = 60_000
 
 describe('loaders of one event log', function () {
@@ -59,7 +59,7 @@ describe('loaders of one event log', function () {
       loader.process.kill('SIGSTOP')
       await sleep(LEASE_MS * 2.5)
     })
-    await stage.drained() // by the other alone
+    await stage.drained() // only by the other loader
     await stage.ledger.during(async () => {
       await sleep(300)
       loader.process.kill('SIGCONT')
@@ -73,7 +73,7 @@ describe('loaders of one event log', function () {
     it(`take over from one that crashed between insert and commit (${point}): each event counts once`, async () => {
       const { loader } = stage.services
       await loader.stop()
-      // While the other joins, or after it has.
+      // During or after the start of the other loader.
       await stage.restart('loader', { CRASH_AT: `${point}:${2 + randomInteger(random, 8)}` })
       const crashed = once(loader.process, 'exit')
       const other = await stage.ledger.during(async () => {
@@ -87,7 +87,7 @@ describe('loaders of one event log', function () {
         return joined
       })
       expect(loader.process.signalCode).to.equal('SIGKILL')
-      await checkUsage(stage) // the other alone
+      await checkUsage(stage) // by the other loader
       await loader.restart()
       await other.kill9()
       await checkUsage(stage)
@@ -116,7 +116,7 @@ describe('loaders of one event log', function () {
           await producer.send({ topic: topicOf(USAGE_TOPIC), messages: [{ partition, value }] })
           await sleep(30)
         }
-      // Between bad lines of one record, a good one.
+      // A good line between bad lines of one record.
       const lines = ['bad', usageEventToLine(makeReport()), '{}'].join('\n')
       await producer.send({ topic: topicOf(USAGE_TOPIC), messages: [{ partition: 0, value: lines }] })
       dead += (poison.length + 1) * 2 + 2 + (await appendRefusedLines(stage.eventLog))
@@ -141,7 +141,7 @@ async function countDead({ pool }: FaultStage): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** The values of all records of a topic, once there are at least so many. */
+/** Reads the values of all records of a topic, when it has at least this many. */
 async function readTopic(brokers: string, topic: string, atLeast: number): Promise<Buffer[]> {
   const connection = new KafkaConnection(topic, {
     brokers: brokers.split(','),

@@ -6,9 +6,9 @@ import { makeReport } from '../support/usage-event.ts'
 const clock = microsecondClock()
 
 /**
- * Good events of nobody that any account knows, in records as large as the gateway's largest.
+ * Appends valid events of unknown accounts, in records as large as the gateway's largest.
  *
- * @returns how many
+ * @returns the number of events
  */
 export async function appendBulk(log: EventLog, records: number): Promise<number> {
   const properties = JSON.stringify({ text: 'x'.repeat(450_000) })
@@ -25,7 +25,10 @@ export async function appendBulk(log: EventLog, records: number): Promise<number
 
 const AT_ONCE = 4
 
-/** Two lines of one record that the loader takes for good ones and ClickHouse does not: it reads no exponents. */
+/**
+ * Appends two lines in one record that the loader accepts and ClickHouse refuses, because ClickHouse reads no
+ * exponents.
+ */
 export async function appendRefusedLines(log: EventLog): Promise<number> {
   const line = () => `${usageEventToLine(makeReport()).replace('1767225600,', '1.7672256e9,')}\n`
   await log.append([{ partition: 0, acceptedAt: clock(), value: Buffer.from(line() + line()) }])

@@ -10,10 +10,10 @@ import { textOf, unitsOf } from '../support/decimal-units.ts'
 import type { RefillBody } from '../support/refill-world.ts'
 import { makeCorrection, makeReport } from '../support/usage-event.ts'
 
-/** An event as it was last sent. */
+/** An event in its last version. */
 interface BookedEvent {
   event: UsageEvent
-  /** What it may have counted for, and since when at the earliest, in milliseconds. */
+  /** The quantities that may have counted, each with the earliest time in milliseconds. */
   worth: { sinceMs: number; units: bigint }[]
 }
 
@@ -25,7 +25,7 @@ export interface RefillBooksOptions {
   accounts: readonly string[]
   minimum: string
   target: string
-  /** What each account was granted by hand, in force all the time. */
+  /** The amount of the grant of each account by the test, which is always in force. */
   granted: string
   random: Random
 }
@@ -33,7 +33,7 @@ export interface RefillBooksOptions {
 const EVENTS_AT_ONCE = 100
 const SPAN_S = 20 * 86_400
 
-/** Reports and corrects usage, keeps books of it, and checks refills against them by arithmetic of its own. */
+/** Reports and corrects usage, records it, and checks refills against these records with separate arithmetic. */
 export class RefillBooks {
   private readonly options: RefillBooksOptions
   private readonly events = new Map<string, BookedEvent[]>()
@@ -95,7 +95,7 @@ export class RefillBooks {
     }
   }
 
-  /** Corrects some events that were reported, through the event log. */
+  /** Corrects some reported events, through the event log. */
   async correct(count: number, how: 'up' | 'either way'): Promise<void> {
     const { eventLog, random } = this.options
     const some = new Set(
@@ -123,12 +123,12 @@ export class RefillBooks {
     await eventLog.append(records)
   }
 
-  /** What an account has used, when all of it is counted. */
+  /** The usage of an account when all of it is counted. */
   usageOf(account: string): bigint {
     return this.sum(account, (worth) => worth.at(-1)?.units ?? 0n)
   }
 
-  /** More than this cannot have been counted by then. */
+  /** The largest usage that can have been counted by a time. */
   private usageAtMost(account: string, atMs: number): bigint {
     return this.sum(account, (worth) =>
       worth
@@ -148,10 +148,10 @@ export class RefillBooks {
   }
 
   /**
-   * That the refills of an account follow from what was granted and used: each was due, counted every grant before it,
-   * filled up to the target and not beyond, and no two are for one fall below the minimum.
+   * Checks that the refills of an account follow from grants and usage. Each refill was due, included every earlier
+   * grant, and raised the balance exactly to the target. No two refills are for one fall below the minimum.
    *
-   * @returns how many there are
+   * @returns the number of refills
    */
   async check(account: string): Promise<number> {
     const { api, metric } = this.options
@@ -188,7 +188,7 @@ export class RefillBooks {
   }
 }
 
-/** Up to 40, with up to 18 places. */
+/** Draws a quantity up to 40, with up to 18 places. */
 const randomQuantity = (random: Random): string =>
   textOf(
     BigInt(randomInteger(random, 40)) * 10n ** 18n +

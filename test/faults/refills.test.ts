@@ -25,17 +25,17 @@ import { RefillBooks } from './refill-books.ts'
 
 const CONFIGURATIONS = IS_LONG ? 1_000 : 100
 const LOAD_MS = IS_LONG ? 60_000 : 9_000
-/** Between the reports of a reporter. */
+/** The pause between the reports of a reporter. */
 const PAUSE_MS = IS_LONG ? 20 : 120
-/** Until services have crashed at every point. */
+/** The longest time until services have crashed at every point. */
 const LOAD_MAX_MS = LOAD_MS + 120_000
 const BOTH_WAYS_MS = LOAD_MS / 3
 const [MINIMUM, TARGET, GRANTED] = ['100', '400', '250.5']
 const CREATED_AT_ONCE = 8
-/** Between contracts that are agreed to; each has been giving credit for some days. */
+/** The pause between new contracts. Each began some days ago and gives credit at once. */
 const AGREE_MS = IS_LONG ? 100 : 300
 const CREDIT_DAYS = 7
-/** A point is passed so often before the crash. */
+/** A service passes a point at most this often before it crashes. */
 const TIMES_MAX = 3
 
 const CREDIT_AMOUNTS = ['1', '2.5']
@@ -73,7 +73,7 @@ describe('refills and credit by four services at once', function () {
 
   before(async () => {
     tell(`seed ${SEED}, FAULT_SEED=${SEED} runs it again`)
-    // Why services of its own: four refill services, which crash.
+    // Why separate services: the test needs four refill services, which crash.
     engines = await startSharedEngines('refills')
     services = await startServices(engines, SETTINGS)
     const env = { ...envOfServices(engines), ...SETTINGS }
@@ -106,7 +106,7 @@ describe('refills and credit by four services at once', function () {
     await engines.close()
   })
 
-  /** Usage pours in and is corrected until it is told to stop. */
+  /** Reports and corrects usage until the signal. */
   const load = async (signal: AbortSignal, how: 'up' | 'either way') => {
     const report = async () => {
       while (!signal.aborted) {
@@ -123,7 +123,10 @@ describe('refills and credit by four services at once', function () {
     await Promise.all([report(), report(), correct(), agree(signal)])
   }
 
-  /** Contracts are made whose credit is due at once, in a currency: no balance that is refilled is any other for it. */
+  /**
+   * Makes contracts whose credit is due at once. The credit is in a currency, so it does not change the balances that
+   * are refilled.
+   */
   const agree = async (signal: AbortSignal) => {
     while (!signal.aborted) {
       await sleep(AGREE_MS)
@@ -139,7 +142,9 @@ describe('refills and credit by four services at once', function () {
     }
   }
 
-  /** Until the credit of the last contract is there, and then that of each is, once a line and day. */
+  /**
+   * Waits for the credit of the last contract, and then checks that each contract has one grant for each line and day.
+   */
   const checkCredits = async () => {
     const creditOf = async ({ id }: AgreedContract) => {
       const { body } = await api.get<{ data: CreditBody[] }>(`/v2/grants?contract_v1_id=${id}&limit=100`)
@@ -155,7 +160,7 @@ describe('refills and credit by four services at once', function () {
     tell(`credit of ${contracts.length} contracts`)
   }
 
-  /** Services crash at one point after the other, and some at none, and are started again. */
+  /** Makes services crash at one point after the other, some at none, and starts them again. */
   const crash = async (counts: Map<string, number>, signal: AbortSignal): Promise<void> => {
     let next = 0
     const crashAgainAndAgain = async (refiller: RunningService) => {
@@ -181,7 +186,7 @@ describe('refills and credit by four services at once', function () {
         else await refiller.kill9()
       }
     }
-    // Two of four, so that there is always one to go on.
+    // Only two of four services crash, so that one always continues.
     await Promise.all(
       refillers.slice(0, 2).map(async (refiller) => {
         await refiller.kill9()
@@ -191,7 +196,7 @@ describe('refills and credit by four services at once', function () {
     )
   }
 
-  /** Waits until everything is counted, and no balance is left below its minimum. */
+  /** Waits until all usage is counted, and no balance is below its minimum. */
   const settled = async () => {
     await until(
       async () => (await eventLog.lag(LOADER_GROUP)).every(({ committed, end }) => committed >= end),
@@ -265,7 +270,7 @@ describe('refills and credit by four services at once', function () {
   })
 })
 
-/** Does something for each, some at a time. */
+/** Runs work for each item, a few at a time. */
 async function forEachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const underWay = new InFlight(CREATED_AT_ONCE)
   for (const item of items) await underWay.add(() => work(item))

@@ -17,11 +17,11 @@ import { BUSY_ROLLUPS, type FaultStage, openServerOf, startFaultStage } from './
 const DAY_S = 86_400
 const HOUR_S = 3_600
 
-/** Points of the first build, which there is when no rollups are in use. */
+/** Points of the first build, which runs if no rollups are in use. */
 const NEED_BUILD: ReadonlySet<RollupPoint> = new Set(['rollup-building', 'rollup-built'])
-/** Points that come when a day ends. */
+/** Points that a service reaches when a day ends. */
 const NEED_DAY_END: ReadonlySet<RollupPoint> = new Set(['rollup-days', 'rollup-totals', 'rollup-months'])
-/** Points that come with each slot that ends; the others come with each batch that is late. */
+/** Points that a service reaches with each slot that ends. It reaches the others with each late batch. */
 const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
   'rollup-closing',
   'rollup-slots',
@@ -77,14 +77,14 @@ describe('a crash of the rollup service at a named point', function () {
     )
   })
 
-  /** Starts the service, and waits until it has crashed there. */
+  /** Starts the service, and waits until it has crashed at the point. */
   async function crashAt(point: RollupPoint): Promise<void> {
     const { min, max } = LATE_TIMES
     const isRare = NEED_BUILD.has(point) || NEED_DAY_END.has(point) || OF_SLOTS.has(point)
     const times = isRare ? 1 : min + randomInteger(random, max - min + 1)
     const before = stage.services.rollup.process
     await stage.restart('rollup', { CRASH_AT: `${point}:${times}` }).catch((err: unknown) => {
-      // It may get there before it says that it is ready.
+      // The service may reach the point before it is ready.
       if (!(err instanceof Error) || !/^rollup ended: *$/.test(err.message)) throw err
     })
     const { rollup } = stage.services
@@ -98,7 +98,7 @@ describe('a crash of the rollup service at a named point', function () {
     expect(child.signalCode, rollup.output()).to.equal('SIGKILL')
   }
 
-  /** While nobody keeps rollups: usage is found all the same, from the events. */
+  /** Checks that readers find all usage from the events while no service keeps rollups. */
   async function checkReads(): Promise<void> {
     const counts = async () => {
       const { status, body } = await stage.api.get<{ events_consumed: { quantity: string }[] }>(
@@ -111,13 +111,13 @@ describe('a crash of the rollup service at a named point', function () {
     await until(async () => (await counts()) > first)
   }
 
-  /** As before the first build: nothing is in use. */
+  /** Removes all rollups, so that none are in use, as before the first build. */
   async function forgetRollups(): Promise<void> {
     const epochs = rollupEpochRepository(clickhouse.client)
     for (const { epoch } of await epochs.list()) await epochs.giveUp(epoch, await epochs.now())
   }
 
-  /** An epoch that ends an hour before the last day did. */
+  /** Builds an epoch that ends an hour before the last day ended. */
   async function rebuildUpToYesterday(): Promise<void> {
     const { client } = clickhouse
     const epochs = rollupEpochRepository(client)

@@ -4,20 +4,20 @@ import path from 'node:path'
 import { skipFor } from '../run/pending.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 
-/** A disk of its own, in memory, that a test may fill. */
+/** A separate disk in memory, which a test may fill. */
 export interface SmallDisk {
-  /** A folder on it, that is not there yet. */
+  /** The path of a folder on the disk, which does not exist yet. */
   folder: string
-  /** Fills it with another program's file, until so many bytes are free. */
+  /** Fills the disk with another file, until only this many bytes are free. */
   fillTo(freeBytes: number): Promise<void>
-  /** Takes that file away. */
+  /** Deletes that file. */
   empty(): Promise<void>
   remove(): Promise<void>
 }
 
 const CHUNK = Buffer.alloc(1_000_000)
 
-/** @param suite is pending where none can be made: it takes root, and a system that lets root mount */
+/** @param suite is pending if no disk can be made, because this needs root and a system where root may mount */
 export async function makeSmallDisk(suite: Mocha.Context, bytes: number): Promise<SmallDisk> {
   const place = await makeTempFolder('small-disk')
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=755`, 'tmpfs', place])

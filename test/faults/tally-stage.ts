@@ -7,14 +7,14 @@ import type { Checked } from './check-ledger.ts'
 import { makeAccounts } from './fault-stage.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 
-/** A Tally in one process on databases of its own, with reporters that keep books. */
+/** A Tally in one process with separate databases, and reporters with a ledger. */
 export interface TallyStage extends Checked {
   readonly tally: RunningTally
   readonly api: ApiClient
-  /** What a metric without labels shows. */
+  /** The value of a metric without labels. */
   metric(series: string): Promise<number>
   isReady(): Promise<boolean>
-  /** Starts it again, in whatever way it ended. */
+  /** Starts Tally again after any kind of end. */
   restart(env?: Record<string, string>): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface TallyStageOptions {
   load?: Partial<LedgerOptions>
 }
 
-/** @param purpose names the load */
+/** @param purpose the name of the load */
 export async function startTallyStage(
   purpose: string,
   { dataFolder, env = {}, load = {} }: TallyStageOptions,

@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands between two programs and fails as networks do, byte by byte and without knowing what is said. */
+/** A proxy between two programs that fails like a network, at any byte and for any protocol. */
 export interface TcpProxy {
   port: number
-  /** The port on 127.0.0.1 where connections go on to; it may change, as when a server starts again. */
+  /** The target port on 127.0.0.1. It may change, for example when a server starts again. */
   target: number
-  /** Cuts every connection there is, however far it came. */
+  /** Cuts every open connection. */
   cut(): void
-  /** From now on bytes pass, are held back in both directions, or connections are cut and refused. */
+  /** Sets the state: bytes pass, bytes are held back in both directions, or connections are cut and refused. */
   become(state: 'passing' | 'holding' | 'refusing'): void
   close(): Promise<void>
 }
@@ -19,7 +19,7 @@ export async function tcpProxy(target: number): Promise<TcpProxy> {
   const keep = (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    socket.on('error', () => undefined) // its other half is closed with it
+    socket.on('error', () => undefined) // the other connection is closed with it
     socket.setNoDelay(true)
   }
   const pass = (from: Socket, to: Socket) => {

@@ -10,13 +10,13 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under
 const OPENAPI = path.join(PROJECT_ROOT, 'openapi.yaml')
 const OAPI_CODEGEN_VERSION = '2.8.2'
 const OAPI_CODEGEN = `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${OAPI_CODEGEN_VERSION}`
-/** What a first run fetches comes over the network. */
+/** Long, because the first run fetches packages over the network. */
 const TIMEOUT_MS = 900_000
-/** After 2038: more than 32 bits hold. */
+/** A time after 2038, which does not fit into 32 bits. */
 const IN_2100 = 4_102_444_800
 const MISSING = 'account_00000000000000000000000000000000'
 
-/** What the programs in generated-clients/ print. */
+/** The output of the programs in generated-clients/. */
 interface Read {
   full: SchemaOf<'Account'>
   bare: SchemaOf<'Account'>
@@ -30,7 +30,7 @@ interface Read {
 describe('clients that are generated from openapi.yaml', () => {
   let tally: TallyUnderTest
   let expected: Read
-  /** URL, key, and what to read. */
+  /** The arguments of the programs: URL, key, and ids to read. */
   let words: string[]
 
   before(async function () {
@@ -77,7 +77,7 @@ describe('clients that are generated from openapi.yaml', () => {
   })
 })
 
-/** Makes what the programs read. @returns how the API itself answers it, and the arguments of the programs */
+/** Makes the resources that the programs read. @returns the API's answers, and the arguments of the programs */
 async function makeAccounts(
   api: ApiClient,
   { url, key }: TallyUnderTest,

@@ -5,50 +5,48 @@ interface RunPostgres {
   serviceUrl: string
 }
 
-/** A whole Tally that files share, each with companies of its own. */
+/** A whole Tally that files share. Each file has its own companies. */
 export interface RunTally {
-  /** Of gateway and API together. */
+  /** The URL of gateway and API together. */
   url: string
   gatewayUrl: string
   apiUrl: string
-  /** Of a live company, with every permission. */
+  /** A key of a live company, with every permission. */
   key: string
-  /** Of a test company. */
+  /** A key of a test company. */
   testKey: string
   /** The processes that serve. */
   pids: number[]
-  /** What maintenance commands are told. */
+  /** The environment of maintenance commands. */
   commandEnv: Record<string, string>
-  /** Where its PostgreSQL is. */
+  /** The URLs of its PostgreSQL. */
   postgres: { serviceUrl: string; superuserUrl: string }
 }
 
-/**
- * An API, a loader and a rollup service as processes on engines of their own, for files that store events themselves.
- */
+/** An API, a loader and a rollup service as processes with separate engines, for files that store events themselves. */
 export interface RunApi {
   url: string
   /** The settings that name the engines. */
   env: Record<string, string>
 }
 
-/** What files of a test run share; each is started when the first one asks. */
+/** The engines that files of a test run share. Each starts when the first file asks for it. */
 export interface RunEngines {
   postgres: RunPostgres
   kafka: { brokers: string }
   tally: RunTally
-  /** One for the files that run one after the other: what some store must not come between others. */
+  /** For files that run one after the other, because stored events of one file must not disturb another. */
   api: RunApi
 }
 
-/** Where the run answers, set for every process of it by `serveRun`. */
+/** The variable with the URL of the run, which `serveRun` sets for every process of the run. */
 export const RUN_URL = 'TEST_RUN_URL'
-/** Where whatever the run makes lies. */
+/** The variable with the folder for all files that the run makes. */
 export const RUN_FOLDER = 'TEST_RUN_FOLDER'
 
 const asked = new Map<keyof RunEngines, Promise<unknown>>()
 
-/** Whether this process is part of a test run: benches use the same engines without one. */
+/** Whether this process is part of a test run. Benches use the same engines without a test run. */
 export const isInRun = (): boolean => process.env[RUN_URL] !== undefined
 
 /**
@@ -62,7 +60,7 @@ export function askRun<Name extends keyof RunEngines>(name: Name): Promise<RunEn
   return answer as Promise<RunEngines[Name]>
 }
 
-/** Everything that the processes of an engine of the run wrote so far. */
+/** All output so far of the processes of an engine of the run. */
 export const outputOf = (name: keyof RunEngines): Promise<string> => ask(`${placeOf(name)}/output`)
 
 const placeOf = (name: keyof RunEngines): string =>

@@ -3,18 +3,18 @@ import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { RUN_FOLDER } from './ask-run.ts'
 
-/** In the folder of the run: a file and its milliseconds a line, from the hooks of the workers. */
+/** A file in the folder of the run. The hooks of the workers write a test file and its milliseconds in each line. */
 export const TIMES_FILE = 'times.tsv'
 
 const BUILT = path.join(PROJECT_ROOT, 'dist/test/')
 
-/** The test file that a suite at the top, or what is around it, is from: below test/, without its ending. */
+/** The test file of a top-level suite or its parent, as a path in test/ without the extension. */
 export function fileOf(suite: Mocha.Suite | undefined): string {
   const file = suite?.file ?? suite?.suites[0]?.file ?? ''
   return file.replace(BUILT, '').replace(/\.test\.js$/, '')
 }
 
-/** How long each file took, whether it ran here or in a worker. */
+/** Collects the duration of each file, in this process and in the workers. */
 export class FileTimes {
   private readonly here = new Map<string, number>()
   private startedAt = 0

@@ -1,6 +1,6 @@
 let failed = false
 
-/** Told by the reporter, which hears of every file, whichever process runs it. */
+/** Called by the reporter, which gets the results of all files from all processes. */
 export const noteFailure = (): void => {
   failed = true
 }

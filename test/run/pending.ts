@@ -3,12 +3,12 @@ import path from 'node:path'
 import { RUN_FOLDER } from './ask-run.ts'
 import { fileOf } from './file-times.ts'
 
-/** In the folder of the run: a reason and a file a line. */
+/** A file in the folder of the run, with a reason and a test file in each line. */
 const PENDING_FILE = 'pending.tsv'
 
 const pendingFile = () => path.join(process.env[RUN_FOLDER] ?? '', PENDING_FILE)
 
-/** Skips a suite for want of something, and has the run tell of it at its end. */
+/** Skips a suite because something is missing. The run prints the reason at its end. */
 export function skipFor(suite: Mocha.Context, reason: string): never {
   const file = fileOf(topOf(suite.test?.parent))
   appendFileSync(pendingFile(), `${reason}\t${file}\n`)
@@ -18,7 +18,7 @@ export function skipFor(suite: Mocha.Context, reason: string): never {
 const topOf = (suite: Mocha.Suite | undefined): Mocha.Suite | undefined =>
   suite?.parent === undefined || suite.parent.root ? suite : topOf(suite.parent)
 
-/** Why suites were skipped, and in which files. */
+/** The reasons for which suites were skipped, each with the files. */
 export function listPending(): Map<string, Set<string>> {
   const reasons = new Map<string, Set<string>>()
   if (!existsSync(pendingFile())) return reasons

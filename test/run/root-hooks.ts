@@ -8,24 +8,24 @@ import { fileOf, TIMES_FILE } from './file-times.ts'
 import { hasFailed } from './has-failed.ts'
 import { type Run, serveRun } from './serve-run.ts'
 
-/** One of several processes that files are dealt out to. */
+/** Whether this process is one of several workers that run the files. */
 const IS_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined
 
 let run: Run | undefined
 let startedAt = 0
 
-/** In the process that deals out the files, before it does. */
+/** Runs in the main process before the workers get any file. */
 export async function mochaGlobalSetup(): Promise<void> {
   run = await serveRun()
 }
 
-/** … and after all of them. */
+/** Runs in the main process after all files. */
 export async function mochaGlobalTeardown(): Promise<void> {
   if (hasFailed()) process.stdout.write(`what the tests stored is kept in ${run?.folder ?? ''}\n`)
   await run?.end(hasFailed())
 }
 
-/** Around each file where there are workers, else around all of them. */
+/** These hooks run around each file in a worker, and without workers around all files. */
 export const mochaHooks = {
   beforeAll(): void {
     startedAt = performance.now()
@@ -38,6 +38,6 @@ export const mochaHooks = {
   },
 }
 
-/** A worker cannot tell the reporter. */
+/** Writes the time to a file, because a worker cannot call the reporter. */
 const noteTime = (file: string, ms: number): Promise<void> =>
   appendFile(path.join(process.env[RUN_FOLDER] ?? '', TIMES_FILE), `${file}\t${Math.round(ms)}\n`)

@@ -24,17 +24,17 @@ const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name
   api: startRunApi,
 }
 
-/** What others stand on, and ends after them. */
+/** Engines that other engines need, and that must end after these. */
 const SERVERS: readonly string[] = ['kafka', 'postgres']
 
 /** A test run, whose engines are started when the first of its processes asks for them. */
 export interface Run {
   folder: string
-  /** Ends what was started. */
+  /** Ends all engines that were started. */
   end(keepFolder: boolean): Promise<void>
 }
 
-/** Begins a test run: from now on this process, and those it starts, share engines through `askRun`. */
+/** Begins a test run: this process and its children then share engines through `askRun`. */
 export async function serveRun(): Promise<Run> {
   const folder = await makeTempFolder('run')
   const started = new Map<string, Promise<Shared<unknown>>>()

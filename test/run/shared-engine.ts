@@ -1,7 +1,7 @@
-/** An engine of the run, as its processes are told of it. */
+/** The data of an engine that the processes of the run get. */
 export interface Shared<Facts> {
   facts: Facts
-  /** Everything it wrote so far. */
+  /** All its output so far. */
   output?: () => string
   end(): Promise<void>
 }

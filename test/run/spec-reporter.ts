@@ -6,8 +6,8 @@ import { listPending } from './pending.ts'
 const SLOWEST = 10
 
 /**
- * Mocha's own reporter, which tells why a test failed at once, and at the end why others were skipped, which files took
- * longest, and one plain line that programs can read.
+ * Mocha's reporter with additions. It prints the reason of a failure at once. At the end it prints the reasons of
+ * skipped suites, the slowest files, and a line that programs can parse.
  */
 export default class SpecReporter extends mocha.reporters.Spec {
   private readonly times: FileTimes

@@ -1,12 +1,12 @@
 import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
 
-/** Where a connection is lost: the COMMIT never gets to the database, or its answer never comes back. */
+/** The point at which a connection is lost: before the COMMIT reaches the database, or before its answer arrives. */
 export type CommitBreak = 'before commit' | 'after commit'
 
-/** A pool whose connections can be made to be lost around the commit of work that uses up an Idempotency-Key. */
+/** A pool whose connections a test can break at the commit of work that uses up an Idempotency-Key. */
 export interface BreakingPool {
   pool: Pool
-  /** The next such commit is lost there; undefined: none is. */
+  /** Breaks the next such commit at this point; undefined breaks none. */
   breakAt(place: CommitBreak | undefined): void
 }
 

@@ -5,27 +5,27 @@ import type { ApiClient } from '../support/api-client.ts'
 import { askPeriods, type BalanceBody, linesOf } from '../support/period-usage.ts'
 import { hasProperty, type ModelBucket, type ModelEvent, type UsageModel } from '../support/usage-model.ts'
 
-/** Whose usage is compared. */
+/** The world whose usage is compared. */
 interface UsageWorld {
   api: ApiClient
   accounts: readonly string[]
   metrics: readonly string[]
 }
 
-/** What is asked of usage. */
+/** A request for usage. */
 export interface UsageAsk {
   /** Unix seconds, half-open. */
   from: number
   to: number
   aggregation: Aggregation
   currency: string | undefined
-  /** Which account, by its place. */
+  /** The index of the account. */
   account: number
   property: string
   value: string
 }
 
-/** Asks for usage in every way there is, and holds the answers against the model. */
+/** Requests usage by every operation, and compares the answers with the model. */
 export async function compareUsage(world: UsageWorld, model: UsageModel, ask: UsageAsk): Promise<void> {
   const { api } = world
   const { from, to } = ask
@@ -70,7 +70,7 @@ export async function compareUsage(world: UsageWorld, model: UsageModel, ask: Us
   expect(linesOf(found.body.data), property).to.deep.equal(inOrder(matching))
 }
 
-/** The same for balances; metrics beyond the first two are archived. */
+/** Compares balances with the model; all metrics except the first two are archived. */
 export async function compareBalances(
   { api, accounts, metrics }: UsageWorld,
   model: UsageModel,

@@ -18,7 +18,7 @@ import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)
-/** So many; else some for a while. */
+/** The number of histories; undefined runs histories for a limited time. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 60 : undefined
 const SHORT_MS = 15_000
 
@@ -37,7 +37,7 @@ const properties = fc.record(
   },
   { requiredKeys: [] },
 )
-/** Which event is meant, by its place; those beyond the reported ones are nobody's. */
+/** The index of an event; a higher index than that of the last reported event is an unknown event. */
 const of = fc.nat({ max: EVENTS })
 const change = fc.oneof(
   fc.record({ quantity }),
@@ -70,7 +70,7 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
-/** What a rollup service does meanwhile, and where it crashes. */
+/** A step of a rollup service at the same time, and its crash point. */
 const upTo = fc.constantFrom(30 * 3_600, 25 * 3_600, 3 * 3_600, 900, 2 * SLOT_S)
 const crash = (kind: RollupStep['kind']) =>
   fc.option(fc.constantFrom(...POINTS_OF[kind]), { freq: 2, nil: undefined })
@@ -97,7 +97,7 @@ const rollupStep = fc.oneof(
 
 const history = fc.record({
   builtUpTo: upTo,
-  /** The events that may be reported: who used what, and when. */
+  /** The events that may be reported: account, source and time. */
   events: fc.array(
     fc.record({
       account: fc.nat({ max: 1 }),
@@ -113,12 +113,12 @@ const history = fc.record({
     }),
     { minLength: EVENTS, maxLength: EVENTS },
   ),
-  /** What goes on at once, one group after the other. */
+  /** Groups of concurrent operations, one group after the other. */
   groups: fc.array(
     fc.record({
       held: fc.boolean(),
       operations: fc.array(operation, { minLength: 1, maxLength: 4 }),
-      /** Of services of their own; one builds at a time. */
+      /** Steps of separate rollup services; only one builds at a time. */
       rollups: fc.uniqueArray(rollupStep, {
         maxLength: 2,
         comparator: (one, other) => one === 'rebuild' && other === 'rebuild',
@@ -135,7 +135,8 @@ const history = fc.record({
     fc.record({
       reach: fc.constantFrom(1, 301, 86_401, 50 * 86_400, 500 * 86_400),
       /**
-       * A range ends anywhere: after now, within a slot that goes on, at the edge of one that ended, in a day long ago.
+       * The end of a range: in the future, within the current slot, at the edge of an ended slot, or in a day of long
+       * ago.
        */
       till: fc.constantFrom(300, 300, -1, -(now % 300), -(now % 300) - 599, -86_399, -40 * 86_400 + 1),
       currency: fc.option(fc.constantFrom('USD'), { nil: undefined }),
@@ -202,7 +203,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
   })
 
   type World = Awaited<ReturnType<typeof makeWorld>>
-  /** What was done to each event, group by group. */
+  /** The operations on each event, group by group. */
   type Done = Map<string, { event: History['events'][number]; groups: EventOperation[][] }>
 
   async function makeWorld() {
@@ -214,7 +215,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     return { ...caller, accounts, metrics }
   }
 
-  /** Closes what has ended, and works off every mark. */
+  /** Closes ended slots, and processes every mark. */
   async function workOff(): Promise<void> {
     await until(async () => {
       await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
@@ -232,7 +233,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
       key: `key ${n}`,
     })
 
-  /** Sends it all, and notes each answer. */
+  /** Sends all requests, and records each answer. */
   async function play(world: World, drawn: History): Promise<Done> {
     const ids = drawn.events.map((event, n) => idOf(world, event, n))
     const nobodys = `event_${(now - 5).toString(16)}${'e'.repeat(24)}`
@@ -245,7 +246,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
       if (held) await stage.holdLoader()
       const sending: Promise<unknown>[] = operations.map((asked) => send(world, drawn, asked, named, note))
       sending.push(...rollups.map(({ step, crash }) => takeRollupStep(stage.computing, step, crash)))
-      // What was reported in this group is corrected while it is not loaded.
+      // Events of this group are corrected before they are loaded.
       if (held) {
         await sleep(HELD_MS)
         await stage.letLoaderGoOn()
@@ -323,7 +324,10 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     voided: voidedAt !== undefined,
   })
 
-  /** The model after what was done: where several outcomes are possible, as the API tells; it must be one of them. */
+  /**
+   * Makes the model after all operations. If several outcomes are possible, the API's state must be one of them, and
+   * the model takes that one.
+   */
   async function modelOf(world: World, done: Done): Promise<UsageModel> {
     const { api, namespaceId, keyId } = world
     await stage.loaded()
@@ -357,7 +361,10 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     return model
   }
 
-  /** Revisions follow on one another, each by an operation that was answered, and end with what counts now. */
+  /**
+   * Checks the revisions: each follows from the one before by an answered operation, and the last one is the present
+   * version.
+   */
   function expectTrail(
     revisions: Revisions,
     current: Corrected,
@@ -386,7 +393,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     }
   }
 
-  /** Each event that was reported is in the list once, as it counts, void ones too. */
+  /** Checks that each reported event is listed once in its present version, including voided events. */
   async function compareList({ api }: World, done: Done): Promise<void> {
     const reported = [...done].filter(([, { groups }]) => groups.flat().some(({ kind }) => kind === 'report'))
     const listed = await until(async () => {
@@ -397,9 +404,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     for (const event of listed) expect((await api.get(`/v2/events/${event.id}`)).body).to.deep.equal(event)
   }
 
-  /**
-   * Forgets what ClickHouse has, and stores the lines of the log in any order, some more than once, in several inserts.
-   */
+  /** Empties ClickHouse, and stores the lines of the log in any order, some more than once, in several inserts. */
   async function arriveInAnotherOrder({ namespaceId }: World, seed: number): Promise<void> {
     const random = seededRandom(`arrival ${seed}`)
     const lines = (await stage.readLines()).filter((line) => line.includes(namespaceId))

@@ -50,7 +50,7 @@ describe('correcting usage over HTTP', function () {
     api.post<{ corrected: number; event_ids: string[] }>('/v2/events/corrections', { corrections })
   const revisionsOf = async (id: string): Promise<Revision[]> =>
     (await api.get<{ data: Revision[] }>(`/v2/events/${id}/revisions`)).body.data
-  /** What is used, once it is as it should be. */
+  /** Waits until usage is as expected. */
   const expectUsage = async (expected: Record<string, string>) => {
     await stage.loaded()
     expect(await world.usage()).to.deep.equal(expected)
@@ -160,7 +160,7 @@ describe('correcting usage over HTTP', function () {
   it('holds both of two corrections of different fields, however they race, and counts what the last revision says', async () => {
     for (let round = 0; round < 8; round++) {
       const id = await reportOne({ properties: { a: 1 }, occurred_at: now - 100 })
-      await stage.loaded() // each of them would wait for that, and give up on a slow machine
+      await stage.loaded() // otherwise each correction would wait for that, and give up on a slow machine
       const answers = await Promise.all([
         ...Array.from({ length: 4 }, (_, n) => patch(id, { quantity: String(10 + n) })),
         ...Array.from({ length: 4 }, (_, n) => patch(id, { properties: { a: 10 + n } })),
@@ -320,9 +320,9 @@ describe('correcting usage over HTTP', function () {
     expect([failed.status, failed.headers.get('retry-after')]).to.deep.equal([503, '1'])
     expect((await api.get<Corrected>(`/v2/events/${id}`)).body.quantity).to.equal('6')
     stage.log.append = append
-    // By itself …
+    // The relay sends the correction without a repeat.
     await until(async () => (await world.usage())[world.tokens] === '6')
-    // … and by the same request again, which makes no second revision of it.
+    // A repeat of the request makes no second revision.
     stage.log.append = () => Promise.reject(new DomainError('overloaded', 'too much'))
     expect((await voidIt(id)).status).to.equal(503)
     stage.log.append = append

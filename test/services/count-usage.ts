@@ -7,9 +7,9 @@ import { testLog } from '../support/log.ts'
 const never = new AbortController().signal
 
 /**
- * Counts every month there is, as the rollup service does.
+ * Counts every month, like the rollup service.
  *
- * @param afterS how long ago usage was accepted that is counted
+ * @param afterS counts usage that was accepted at least this many seconds ago
  */
 export async function countAllUsage(pool: Pool, clickhouse: ClickHouse, afterS: number): Promise<void> {
   const metrics = openMetrics()

@@ -12,7 +12,7 @@ import {
 import { until } from '../support/until.ts'
 import { type EventBody, makeWorld } from '../support/usage-world.ts'
 
-/** A gateway that crashed holds the list back for about 15 s with these. */
+/** With these settings a crashed gateway delays the list for about 15 s. */
 const QUICK = {
   GATEWAY_WITHOUT_POSTGRES_MAX_S: '2',
   EVENT_LOG_APPEND_TIMEOUT_MS: '500',
@@ -26,7 +26,7 @@ describe('the list of events over several gateways', function () {
   let second: RunningService
 
   before(async () => {
-    // Why services of its own: gateways are stopped and killed.
+    // Why separate services: gateways are stopped and killed.
     engines = await startSharedEngines('followed')
     services = await startServices(engines, QUICK)
     second = await startService('gateway', { ...envOfServices(engines), ...QUICK })
@@ -125,11 +125,12 @@ describe('the list of events over several gateways', function () {
   it('is not kept waiting by a gateway that slept for longer than others wait for it', async () => {
     const gateway = await startService('gateway', { ...envOfServices(engines), ...QUICK })
     const ready = async () => (await fetch(`${gateway.adminUrl}/readyz`)).status
-    await until(async () => (await ready()) === 200) // a busy machine may keep it from renewing while it starts
+    await until(async () => (await ready()) === 200) // a busy machine may delay its renewal
     gateway.process.kill('SIGSTOP')
     await sleep(3_500)
     gateway.process.kill('SIGCONT')
-    // It has woken with a row that others no longer wait for, and takes reports again once it has another.
+    // The gateway continues with a row for which others no longer wait, and accepts reports again when it has a new
+    // row.
     await until(async () => (await ready()) === 200)
     expect(await gateway.stop()).to.equal(0)
   })

@@ -1,20 +1,20 @@
 import type { GatewayPoint } from '../../services/gateway/crash-points.ts'
 import type { CommitBreak } from './break-commits.ts'
 
-/** What an Idempotency-Key is on its route, as docs/reference/keys.md has it, and with which content. */
+/** The state of an Idempotency-Key on its route (docs/reference/keys.md), with the number of its content. */
 export type KeyState = 'free' | `${'begun' | 'done'} with ${number}`
 
-/** How a request with a key is answered; `lost`: nobody was told. */
+/** The answer to a request with a key; `lost` means that no answer arrived. */
 export type KeyAnswer =
   'done' | 'used before' | 'used before, otherwise' | 'begun otherwise' | 'refused' | 'lost'
 
-/** Where one of the requests of a group crashes: the first that gets there. */
+/** The crash point of the first request of a group that reaches it. */
 export type Crash = GatewayPoint | CommitBreak
 
-/** Whether a route reports events, which is done in steps, or makes and changes what is in PostgreSQL, in one. */
+/** Whether a route reports events, in several steps, or changes rows of PostgreSQL, in one step. */
 export type KeyedKind = 'report' | 'change'
 
-/** What is wrong with a request: something that is seen before its key, or after. */
+/** The error of a request: one that is found before its key is read, or one that is found after. */
 export type Wrong = 'in itself' | 'as things are'
 
 /** A request that was answered. */
@@ -34,25 +34,25 @@ const STEPS: Record<KeyedKind, readonly ('do' | 'begin' | 'complete' | Crash)[]>
     'complete',
     'gateway-completed',
   ],
-  // Another one with the key waits from its beginning to its end.
+  // Another request with the key waits until this one has ended.
   change: ['do'],
 }
 
-/** Requests at once, in the middle of it. */
+/** A state during concurrent requests. */
 interface Moment {
   state: KeyState
-  /** Which step each comes to next. */
+  /** The next step of each request. */
   next: readonly number[]
   answers: readonly (KeyAnswer | undefined)[]
   crash: Crash | undefined
 }
 
 /**
- * What a key may be after requests at once: every order of their steps is tried, and those remain in which each was
- * answered as it was.
+ * Computes the possible states of a key after concurrent requests. It tries every order of their steps, and keeps the
+ * orders that give the real answers.
  *
- * @param before what it may have been
- * @param crash where the first one crashes that gets there
+ * @param before the possible states before
+ * @param crash the crash point of the first request that reaches it
  */
 export function statesAfter(
   kind: KeyedKind,
@@ -75,7 +75,7 @@ export function statesAfter(
   return [...ends]
 }
 
-/** One request takes one step. */
+/** Runs one step of one request. */
 function take(kind: KeyedKind, moment: Moment, { content, wrong }: KeyedAttempt, of: number): Moment {
   const { state, next, answers, crash } = moment
   const step = STEPS[kind][next[of] ?? 0]

@@ -31,7 +31,7 @@ const CRASHES: Record<KeyedRoute['kind'], readonly Crash[]> = {
   change: ['before commit', 'after commit'],
 }
 
-/** Routes that differ in little: those for two contracts or two cards, and those of reports. */
+/** Routes that differ little: those for two contracts or two cards, and those of reports. */
 const SIBLINGS = new Map(
   KEYED_ROUTES.flatMap((route) => {
     const name = route.name.replace('/A/', '/B/').replace(/events$/, 'events/batch')
@@ -43,7 +43,7 @@ const SIBLINGS = new Map(
 /** A request of one of the slots of a history. */
 const request = fc.record({
   content: fc.nat({ max: 1 }),
-  /** Whether it is written as another library would. */
+  /** Whether it has the form of another JSON library. */
   isTurned: fc.boolean(),
   wrong: fc.oneof(
     { weight: 9, arbitrary: fc.constant(undefined) },
@@ -52,12 +52,12 @@ const request = fc.record({
 })
 const content = fc.record({ isTimed: fc.boolean(), isOwned: fc.boolean() })
 const history = fc.record({
-  /** Keys on routes; those of one number are the same text on every route. */
+  /** Keys on routes; keys with one number have the same text on every route. */
   slots: fc.array(
     fc.record({
       route: fc.oneof(fc.constantFrom(...SIBLINGS.keys()), fc.constantFrom(...KEYED_ROUTES)),
       key: fc.nat({ max: 1 }),
-      /** Whether the same key is used beside it on the route that is most like this one. */
+      /** Whether the same key is also used on the most similar route. */
       hasSibling: fc.boolean(),
       contents: fc.tuple(content, content),
     }),
@@ -67,29 +67,29 @@ const history = fc.record({
     fc.record({
       slot: fc.nat({ max: 3 }),
       requests: fc.array(request, { minLength: 1, maxLength: 2 }),
-      /** Where one of them crashes: which of the places that its route has. */
+      /** The number of the crash point among those of the route. */
       crash: fc.option(fc.nat({ max: 4 }), { freq: 2, nil: undefined }),
     }),
     { minLength: 2, maxLength: 8 },
   ),
-  /** Whether what was begun is brought to its end. */
+  /** Whether begun reports are completed. */
   settles: fc.boolean(),
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 type Request = typeof request extends fc.Arbitrary<infer T> ? T : never
 
-/** A slot, and what became of it so far. */
+/** A slot, and its results so far. */
 interface PlayedSlot extends KeySlot {
   route: KeyedRoute
   key: string
   states: KeyState[]
-  /** Whatever was said to be made or changed: always the same. */
+  /** The resources that answers have named; there must be only one. */
   named: Set<string>
   /** For messages. */
   told: string[]
 }
 
-/** Neither of the two that a slot has. */
+/** A content that differs from both of a slot. */
 const WRONG_CONTENT = 2
 const NO_ACCOUNT = `account_${'0'.repeat(32)}`
 
@@ -130,7 +130,7 @@ describe('histories of requests with an Idempotency-Key against the table of doc
     const s = ((performance.now() - startedAt) / 1_000).toFixed(0)
     const answers = [...seen].map(([answer, count]) => `${count} ${answer}`).join(', ')
     process.stdout.write(`    (${HISTORIES} histories in ${s} s: ${answers})\n`)
-    // The histories are worth something only when they meet every answer.
+    // The test is meaningful only if the histories contain every answer.
     const all = ['done', 'used before', 'used before, otherwise', 'begun otherwise', 'refused', 'lost']
     expect([...seen.keys()]).to.include.members(all)
   })
@@ -196,7 +196,7 @@ describe('histories of requests with an Idempotency-Key against the table of doc
       }
   }
 
-  /** Sends requests of one slot at once, and sees what its key may be after the answers they got. */
+  /** Sends requests of one slot at once, and computes the possible states of its key from the answers. */
   async function sendAtOnce(
     slot: PlayedSlot,
     requests: readonly Request[],
@@ -255,7 +255,7 @@ describe('histories of requests with an Idempotency-Key against the table of doc
     return { body: spoiled, content: WRONG_CONTENT, wrong: 'in itself' }
   }
 
-  /** The same, in another order and with other digits and letters where these mean nothing. */
+  /** Writes a body in another order, with other digits and letters that do not change its meaning. */
   function otherwiseWritten({ kind }: KeyedRoute, body: object): object {
     if (kind === 'change') return turned(body)
     const events = (body as { events?: object[] }).events
@@ -289,14 +289,14 @@ describe('histories of requests with an Idempotency-Key against the table of doc
     return 'refused'
   }
 
-  /** What an answer says was made or changed. */
+  /** The resource that an answer names. */
   function nameIn({ route }: PlayedSlot, { status, text, body }: Answered<Record<string, unknown>>) {
     if (status === 200 || status === 202) return route.idOf(body) || undefined
     const name = USED.exec(text)?.[1]
     return name === undefined ? undefined : (MANY.exec(name)?.[1] ?? name)
   }
 
-  /** Makes what the requests of a history are about, each when it is first asked for. */
+  /** Makes the resources of a history, each when it is first used. */
   function thingsOf(): KeySlot['thing'] {
     const made = new Map<string, Promise<string>>()
     const create = async (target: string, body: object): Promise<string> => {
@@ -332,7 +332,9 @@ describe('histories of requests with an Idempotency-Key against the table of doc
     return thing
   }
 
-  /** Every event that was acknowledged or may have been, once, as it was sent; and no other. */
+  /**
+   * Checks that exactly the events that were or may have been acknowledged are listed, each once and as it was sent.
+   */
   async function expectEvents(): Promise<void> {
     const rows = await queryRows<{ id: string; quantity: string; properties: string }>(
       stage.clickhouse,
@@ -373,7 +375,7 @@ describe('histories of requests with an Idempotency-Key against the table of doc
     expect([...found.keys()]).to.deep.equal([])
   }
 
-  /** The trail has one entry of each change that was done, and the 409s named what it names. */
+  /** Checks that the trail has one entry for each change, and that the 409s named its resource. */
   async function expectTrail(): Promise<void> {
     const rows: TrailEntry[] = []
     for (const { namespaceId } of [live, test])

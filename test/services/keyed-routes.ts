@@ -3,54 +3,54 @@ import type { KeyedKind } from './keyed-model.ts'
 
 /** A key on a route, in one history. */
 export interface KeySlot {
-  /** What tells it from all others, in the histories of others too. */
+  /** A name that is unique among the slots of all histories. */
   name: string
-  /** The same as a number. */
+  /** The name as a number. */
   number: number
-  /** The things of its history that requests are about, made when they are first asked for. */
+  /** The resources of its history, each made when it is first used. */
   thing: (kind: ThingKind, which: string) => Promise<string>
-  /** What the two contents that are sent with it are. */
+  /** The two contents that are sent with the key. */
   contents: readonly Content[]
 }
 
 export type ThingKind = 'account' | 'metric' | 'product' | 'price' | 'card' | 'contract' | 'api key'
 
-/** How the events of a content are told. */
+/** The form of the events of a content. */
 export interface Content {
-  /** With a time. */
+  /** Whether events have a time. */
   isTimed: boolean
-  /** With keys of their own. */
+  /** Whether events have their own keys. */
   isOwned: boolean
 }
 
-/** What is looked at of an entry of the trail. */
+/** The fields of an entry of the trail that the test reads. */
 export type TrailEntry = Pick<SchemaOf<'AuditEntry'>, 'action' | 'resource_id' | 'changes'>
 
-/** A route that takes the header, as histories use it. */
+/** A route that accepts the header. */
 export interface KeyedRoute {
   name: string
   kind: KeyedKind
-  /** Only test companies may. */
+  /** Whether only test companies may use it. */
   isForTests?: true
   target: (slot: KeySlot) => Promise<string>
-  /** @param content which of the slot's, or another one that is only ever refused */
+  /** @param content the number of one of the slot's contents, or of another one that is always refused */
   body: (slot: KeySlot, content: number) => Promise<object>
-  /** There is nothing that two requests could ask for otherwise. */
+  /** Whether all requests have the same content. */
   hasOneContent?: true
-  /** What makes a body impossible only as things are; undefined where nothing does. */
+  /** Fields that make a well-formed body fail because of the present state; undefined if there are none. */
   impossible?: object
-  /** The id in an answer of 200 or 202, as a repeat names it. */
+  /** The id in an answer of 200 or 202, which a repeat names. */
   idOf: (answer: Record<string, unknown>) => string
-  /** Which text a trail entry of a slot and content has, to be found by; undefined for reports. */
+  /** The text that identifies the trail entry of a slot and content; undefined for reports. */
   sign?: (slot: KeySlot, content: number) => Promise<string>
-  /** The same of an entry, when it is of this route. */
+  /** The identifying text of an entry, if the entry is of this route. */
   signOf?: (entry: TrailEntry) => string | undefined
-  /** What a repeat names of a request that stands in an entry. */
+  /** The name that a repeat of an entry's request contains. */
   namedBy?: (entry: TrailEntry) => string
 }
 
 const NO_ID = '0'.repeat(32)
-/** When usage occurred that has a time: the same for all, so that routes could meet. */
+/** The time of usage with a time. It is the same on all routes, so that their events could collide. */
 const OCCURRED_AT = Math.floor(Date.now() / 1_000) - 100
 
 /** The events of a content. */
@@ -71,7 +71,7 @@ async function eventsOf(slot: KeySlot, content: number, count: number): Promise<
 const mark = (slot: KeySlot, content: number): string => `${slot.name} content ${content}`
 const idOf = ({ id }: Record<string, unknown>): string => String(id)
 
-/** A route that creates what has a text of its own: its name, or its description. */
+/** A route that creates a resource with a unique name or description. */
 function creating(
   path: string,
   action: string,
@@ -91,7 +91,7 @@ function creating(
   }
 }
 
-/** A route that changes one of two resources of a kind, of which each history has its own. */
+/** A route that changes one of two resources of a kind. Each history has its own. */
 function changing(
   verb: string,
   thing: ThingKind,
@@ -161,7 +161,7 @@ const changingCard = (which: string): KeyedRoute =>
     { add: [{ price_id: `price_${NO_ID}` }] },
   )
 
-/** Every route that takes the header, some of them for two resources. */
+/** All routes that accept the header, some of them for two resources. */
 export const KEYED_ROUTES: readonly KeyedRoute[] = [
   {
     name: 'POST /v2/events',
@@ -276,7 +276,7 @@ export const KEYED_ROUTES: readonly KeyedRoute[] = [
     isForTests: true,
     target: () => Promise.resolve('/v2/test/clock/advance'),
     body: (slot, content) => Promise.resolve({ seconds: Number(numberOf(slot, content)) }),
-    idOf: () => '', // answers do not tell the company
+    idOf: () => '', // answers do not contain the company
     sign: (slot, content) => Promise.resolve(`company.clock_advanced ${numberOf(slot, content)}`),
     signOf: ({ action, changes }) =>
       action === 'company.clock_advanced' ? `${action} ${String(changes['seconds'])}` : undefined,

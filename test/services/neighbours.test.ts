@@ -10,23 +10,23 @@ import { until } from '../support/until.ts'
 import { makeWorld } from '../support/usage-world.ts'
 
 const AT_ONCE = 60
-/** Of the connections, for one row or list. */
+/** The number of connections for changes of one row or list. */
 const LOCK_AT_ONCE = 4
-/** What a company may wait for beside one whose changes all wait for a lock; they do so for some seconds. */
+/** The longest answer to a company while all changes of another company wait some seconds for a lock. */
 const PROMPT_MS = 1_500
 const WRONG_KEYS = 5
-/** Longer than an answer about a key is cached. */
+/** Longer than a key is cached. */
 const FORGOTTEN_MS = 4_500
 
 describe('what one company does', function () {
   this.timeout(120_000)
   let tally: TallyUnderTest
-  /** Both of live companies. */
+  /** Clients of two live companies. */
   let [greedy, other]: [ApiClient, ApiClient] = [new ApiClient('', ''), new ApiClient('', '')]
   let [greedyWorld, otherWorld]: Awaited<ReturnType<typeof makeWorld>>[] = []
 
   before(async () => {
-    // Why a Tally of its own: its locks are held, and its keys are guessed at.
+    // Why a separate Tally: the test holds its locks, and sends many wrong keys.
     tally = await startTallyUnderTest({ RATE_LIMIT_WRONG_KEYS_PER_MIN: String(WRONG_KEYS) })
     await tally.command('companies', 'create', '--name', 'other')
     const { output: key } = await tally.command('keys', 'issue', '--company', 'other', '--quiet')
@@ -38,7 +38,7 @@ describe('what one company does', function () {
 
   const account = (world: typeof greedyWorld) => `/v2/accounts/${world?.account ?? ''}`
 
-  /** Holds a lock of the database's while something is done. */
+  /** Holds a lock of the database during some work. */
   async function whileHeld(statement: string, work: () => Promise<void>): Promise<void> {
     const holder = new pg.Client({ connectionString: tally.postgres.superuserUrl })
     await holder.connect()
@@ -65,7 +65,7 @@ describe('what one company does', function () {
     expect((await ask()).status).to.be.below(300)
     return performance.now() - startedAt
   }
-  /** What others, and the same company, ask for beside changes that all wait for one lock. */
+  /** Checks that requests of another company, and of the same one, are fast while changes wait for a lock. */
   async function isPrompt(): Promise<void> {
     await until(async () => (await waitingForLocks()) > 0)
     // Time for others to take connections, if they did.
@@ -88,7 +88,7 @@ describe('what one company does', function () {
           greedy.patch(account(greedyWorld), { description: 'x' }),
         )
         await isPrompt()
-        // Who waits too long for a lock of others is told, and nothing is changed.
+        // A request that waits too long for a foreign lock gets 503, and changes nothing.
         const [first] = await Promise.all(changes)
         expect([first?.status, first?.headers.get('retry-after')]).to.deep.equal([503, '1'])
         const { body } = await greedy.get<{ description?: string }>(account(greedyWorld))
@@ -147,7 +147,7 @@ describe('what one company does', function () {
       socket.write(`${head}content-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
       return { socket, rest: body.slice(5) }
     })
-    await new ApiClient(tally.url, key).get('/v2/accounts?limit=1') // the key is right, and known
+    await new ApiClient(tally.url, key).get('/v2/accounts?limit=1') // the key is valid and cached
     expect((await greedy.post(`/v2/api-keys/${revoked.id}/revoke`, undefined)).status).to.equal(200)
     await sleep(FORGOTTEN_MS)
     expect(await Promise.all(slow.map(({ socket, rest }) => statusAfter(socket, rest)))).to.deep.equal([

@@ -1,26 +1,26 @@
-/** What an event is at some moment; undefined while nobody has reported it. */
+/** The state of an event; undefined before its report. */
 export interface EventState {
   quantity: string
   properties: Record<string, unknown>
   voided: boolean
 }
 
-/** An operation on one event, with what became of it. */
+/** An operation on one event, with its outcome. */
 export interface EventOperation {
   kind: 'report' | 'change' | 'void'
   quantity?: string
   properties?: Record<string, unknown>
-  /** 202 or the refusal; of a batch that was refused for another event, 'not done'. */
+  /** 202 or the status of the refusal; 'not done' if a batch was refused because of another event. */
   outcome: 202 | 404 | 409 | 'not done'
-  /** The event in the answer, where it has one. */
+  /** The event in the answer, if there is one. */
   answer?: EventState
 }
 
 type Possible = EventState | undefined
 
 /**
- * What an event may be after operations of which several ran at once: every order of those of a group is tried, and
- * those remain in which each answer is right.
+ * Computes the possible states of an event after concurrent operations. It tries every order of the operations of a
+ * group, and keeps the orders in which each answer is right.
  *
  * @param groups operations of a group run at once, groups one after the other
  */

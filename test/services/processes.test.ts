@@ -17,7 +17,7 @@ import { type EventBody, makeWorld } from '../support/usage-world.ts'
 
 const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 
-/** Of one that is not there: what this test starts, and how. */
+/** The address of a server that does not exist. */
 const NOBODY = '127.0.0.1:1'
 
 describe('services as processes of their own', function () {
@@ -25,7 +25,7 @@ describe('services as processes of their own', function () {
   let engines: SharedEngines
 
   before(async () => {
-    // Why services of its own: how they start, go on without each other and end is what is tested.
+    // Why separate services: the test checks how they start, continue without each other, and end.
     engines = await startSharedEngines('processes')
   })
   after(() => engines.close())
@@ -33,7 +33,7 @@ describe('services as processes of their own', function () {
   const run = (name: ServiceName, env: Record<string, string>) =>
     runProgram(`${name}/main`, { PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'fatal', ...env })
 
-  /** What a service says that does not start. */
+  /** The message of a service that does not start. */
   const refusalOf = async (name: ServiceName, env: Record<string, string>): Promise<string> => {
     const { code, output } = await run(name, env)
     expect(code, output).to.equal(1)

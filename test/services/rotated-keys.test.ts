@@ -11,9 +11,9 @@ import {
   startSharedEngines,
 } from '../support/start-services.ts'
 
-/** What an end may take at the most until it is known everywhere. */
+/** The longest time until every process knows the end of a key. */
 const CACHED_MS = 5_000
-/** How long is looked on after a key was refused: it must not come back. */
+/** The time after a refusal in which the key must not become valid again. */
 const AFTERWARDS_MS = 1_000
 const EVERY_MS = 80
 
@@ -27,7 +27,7 @@ interface Rotated {
   api_key: ApiKeyBody
 }
 
-/** A place where a key is shown. */
+/** A process to which a test sends a key. */
 interface Place {
   name: string
   try: (key: string) => Promise<number>
@@ -44,7 +44,7 @@ for (const withRedis of [false, true])
 
     before(async function () {
       const redis = withRedis ? (await startRedis(this)).env : {}
-      // Why services of its own: there must be two gateways and two APIs, with and without Redis.
+      // Why separate services: the test needs two gateways and two APIs, with and without Redis.
       engines = await startSharedEngines(`rotated_keys_${withRedis ? 'redis' : 'alone'}`)
       services = await startServices(engines, redis)
       const env = { ...envOfServices(engines), ...redis }
@@ -91,7 +91,7 @@ for (const withRedis of [false, true])
     const isTaken = (status: number) => status === 200 || status === 202
 
     /**
-     * Shows a key until it is refused, and a while on.
+     * Sends requests with a key until it is refused, and for some time after that.
      *
      * @returns when requests were sent that were taken, and when others were refused
      */

@@ -47,16 +47,15 @@ const LOADER = {
 interface StageOptions {
   lookUpTimeoutMs?: number
   slotS?: number
-  /** Told where reports and corrections get to; what it throws ends them there. */
+  /** Called at the crash points of reports and corrections; an error from it ends them there. */
   reached?: Reached<GatewayPoint>
   /** Makes the connections of the API. */
   poolOfApi?: (pool: Pool) => Pool
 }
 
 /**
- * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds
- * that only the inside has: the log can be made to refuse, the loader to stand still, and lines to arrive in another
- * order.
+ * Starts gateway, loader and API in this process, with separate databases and connected like the services. A test can
+ * make the log refuse appends, stop the loader, and change the order of lines.
  *
  * @param purpose names the databases: letters, digits and underscores
  */
@@ -83,7 +82,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     housekeepingMs: 0,
     alone: true,
   })
-  /** What the gateways are told by the log: tests put faults in. */
+  /** The log of the gateways, in which tests cause faults. */
   const log = {
     partitions: eventLog.partitions,
     append: (records: readonly NewRecord[]) => eventLog.append(records),
@@ -166,15 +165,15 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     url,
     db,
     clickhouse: clickhouse.client,
-    /** Must be told whose usage is stored past the loader. */
+    /** The cache of sums, which must know the accounts whose usage bypasses the loader. */
     latestSums,
-    /** Connections for who computes rollups. */
+    /** The connections for rollups. */
     computing: computing.client,
     eventLog,
-    /** What the gateway asks of the log; a test may put something else in its place. */
+    /** The log of the gateway, whose functions a test may replace. */
     log,
     listedUpTo,
-    /** A company of its own: clients with its key, of the API as it is and of one that knows of no rollups. */
+    /** Makes a company, with clients of the API and of an API without rollups. */
     async newCaller(mode: Mode = 'live') {
       const [companyId, namespaceId, keyId, key] = [randomUUID(), randomUUID(), randomUUID(), newApiKey(mode)]
       await withTransaction(pool, async (client) => {
@@ -189,7 +188,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
         keyId,
       }
     },
-    /** Nothing is loaded until the loader is let go on. */
+    /** Stops loading until the loader is released. */
     async holdLoader() {
       await loader?.close()
       loader = undefined
@@ -199,7 +198,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     },
     loaded: () =>
       until(async () => (await eventLog.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end)),
-    /** Every line of the log, in the order of its partitions. */
+    /** Reads all lines of the log, partition by partition. */
     async readLines(): Promise<string[]> {
       const lines: string[] = []
       for (const { partition, end } of await eventLog.lag(LOADER_GROUP))
@@ -224,7 +223,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
   }
 }
 
-/** A client to whom there are no rollups. */
+/** A client that sees no rollups. */
 const withoutRollups = (client: ClickHouse): ClickHouse =>
   asking(client, (given, query) => {
     if (/FROM usage_by_\w+ FINAL/.test(given.query)) throw new Error(`reads rollups: ${given.query}`)

@@ -15,10 +15,10 @@ export const USER = 'analyst'
 export const PASSWORD = 'a password of analysts'
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
 
-/** In a minute, from this machine, until answers say to wait. */
+/** The number of wrong passwords in a minute from this machine, after which answers have Retry-After. */
 export const WRONG_PASSWORDS_MAX = 100
 
-/** As generous as a test may need them. */
+/** Limits that no test reaches unless it sets lower ones. */
 export const LIMITS: AnalystLimits = {
   timeoutS: 10,
   memoryBytes: 512 * MB,
@@ -29,21 +29,21 @@ export const LIMITS: AnalystLimits = {
   temporaryBytes: 256 * MB,
 }
 
-/** What came back. */
+/** An answer of the endpoint. */
 export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** By X-ClickHouse-Exception-Code; undefined when it went well. */
+  /** The value of X-ClickHouse-Exception-Code; undefined after a success. */
   code: number | undefined
 }
 
-/** The analysts' endpoint over the database of a test. */
+/** The analysts' endpoint with the database of a test. */
 export interface AnalystEndpoint {
   url: string
   /** The analysts' database. */
   database: string
-  /** Asks with the password; the query travels in the body. */
+  /** Sends a query with the password; the query is in the body. */
   ask(query: string, url?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { ContractChecker } from './contract-checker.ts'
 
-/** An answer, taken apart. */
+/** The parts of an answer. */
 export interface Answered<T = never> {
   status: number
   headers: Headers
@@ -11,13 +11,13 @@ export interface Answered<T = never> {
 
 export interface RequestOptions {
   headers?: Record<string, string>
-  /** Sent as it is, instead of JSON. */
+  /** A body that is sent unchanged, instead of JSON. */
   raw?: string | Uint8Array
 }
 
 const checker = new ContractChecker()
 
-/** Talks to a running Tally; every answer is held against openapi.yaml. */
+/** Sends requests to a running Tally, and checks every answer against openapi.yaml. */
 export class ApiClient {
   readonly url: string
   private readonly key: string | undefined
@@ -40,7 +40,7 @@ export class ApiClient {
     return this.request<T>('PATCH', target, body, options)
   }
 
-  /** The body of a POST that must succeed. */
+  /** Sends a POST that must succeed, and returns the body of the answer. */
   async create<T>(target: string, body: unknown, options: RequestOptions = {}): Promise<T> {
     const answer = await this.post<T>(target, body, options)
     if (answer.status > 202) throw new Error(`POST ${target} answered ${answer.status}: ${answer.text}`)

@@ -21,11 +21,11 @@ import {
   type WorldJson,
 } from './billing-vectors.ts'
 
-/** Plans, reads and rates a period of a world, with what the service does so with. */
+/** Plans, reads and rates a period of a world, with the functions of the service. */
 export const previewOfWorld = (world: WorldJson, request: InvoiceRequestJson): PreviewJson =>
   invoiceToJson(invoiceOfWorld(world, request).invoice)
 
-/** The same, before it is shown. */
+/** Computes the invoice, before it is formatted as a body. */
 export function invoiceOfWorld(
   world: WorldJson,
   request: InvoiceRequestJson,
@@ -54,7 +54,7 @@ export function invoiceOfWorld(
   return { plan, invoice }
 }
 
-/** An answer with nothing but what the vectors show: a `value` stands with lines of a property alone. */
+/** Reduces an answer to the fields in the vectors, where only lines of a property have a `value`. */
 export function asInVectors(answer: PreviewJson, wanted: InvoiceCase['expect']): object {
   const lines = answer.lines.map((line, index) => {
     const shown = wanted.lines[index]

@@ -20,15 +20,15 @@ export type LineKeyBody = Pick<
 /** A case's world that was made over HTTP. */
 export interface Agreement {
   contractId: string
-  /** What the case calls each id. */
+  /** The case's name of each id. */
   labels: ReadonlyMap<string, string>
-  /** What ids the case's resources have. */
+  /** The ids of the case's resources. */
   ids: ReadonlyMap<string, string>
 }
 
 /**
- * Makes a case's world over HTTP, but for its events, which are stored with the times they have; its grants were given
- * as long ago as they are known.
+ * Makes a case's world over HTTP. Only its events are stored directly, with their own times. Its grants get the time at
+ * which the case knows them.
  */
 export async function makeAgreement(
   running: RunningApi,
@@ -62,7 +62,7 @@ export async function makeAgreement(
     const card = await api.create<{ id: string }>('/v2/rate-cards', body)
     ids.set(id, card.id)
     const made = await api.get<SchemaOf<'RatePage'>>(`/v2/rate-cards/${card.id}/rates`)
-    // Of rates that are the same in all else each has a name of its own.
+    // Rates that are otherwise equal need different names.
     const left = new Set(rates)
     for (const rate of made.body.data) {
       const given = [...left].find((one) => isMatch(rate, rateToBody(one, idOf)))
@@ -82,7 +82,7 @@ export async function makeAgreement(
   })
   const madeLines = await api.get<SchemaOf<'ContractLinePage'>>(`/v2/contracts/${made.id}/lines`)
   for (const { id, description } of madeLines.body.data) labels.set(id, description ?? '')
-  // As it was asked for then: what lies in the past cannot be canceled any more.
+  // The cancellation is written directly, because the API refuses one in the past.
   if (cancelAt !== undefined)
     await stored.change(
       `UPDATE contracts SET cancel_at = to_timestamp($1), cancel_mode = 'at', cancel_requested_at = to_timestamp($1) WHERE contract_id = $2`,
@@ -91,7 +91,7 @@ export async function makeAgreement(
   const order = grants.map(({ id }) => id).sort()
   for (const { id, amount, effective_at, expires_at, voided_at } of grants) {
     const made = await stored.grant({ currency: contract.currency, amount, effective_at, expires_at })
-    // Of those that are equal in all else the id decides which is spent first.
+    // Among otherwise equal grants, the id decides which is spent first.
     const grant = `grant_${order.indexOf(id).toString(16).padStart(8, '0')}${account.slice(-24)}`
     labels.set(grant, id)
     await stored.change('UPDATE grants SET grant_id = $2, created_at = to_timestamp(0) WHERE grant_id = $1', [
@@ -111,8 +111,8 @@ export async function makeAgreement(
 }
 
 /**
- * An answer with what the case calls its ids. What is left of credit is not answered, so it is taken from what is
- * expected.
+ * Replaces the ids of an answer by the case's names. An answer does not show the remaining credit, so this field comes
+ * from the expected answer.
  */
 export function answerOf(preview: PreviewBody, { labels }: Agreement, available: string): PreviewJson {
   const named = (id: string): string => labels.get(id) ?? id
@@ -173,7 +173,7 @@ export function answerOf(preview: PreviewBody, { labels }: Agreement, available:
   })
 }
 
-/** Of equal start the ids decide, which are random over HTTP: here what they are called does. */
+/** Sorts entries with equal starts by their names, because their ids are random over HTTP. */
 export function inOrder<T extends InvoiceCase['expect']>(answer: T): T {
   const sorted = <Item extends object>(items: readonly Item[], keyOf: (item: Item) => unknown) =>
     items.toSorted((a, b) => (JSON.stringify(keyOf(a)) < JSON.stringify(keyOf(b)) ? -1 : 1))
@@ -185,7 +185,7 @@ export function inOrder<T extends InvoiceCase['expect']>(answer: T): T {
   }
 }
 
-/** Whether an answer shows all that was given, in whatever order its lists are. */
+/** Whether an answer contains all given fields, with its lists in any order. */
 const isMatch = (answer: object, given: object): boolean =>
   Object.entries(given).every(
     ([name, value]) =>
@@ -245,7 +245,7 @@ function lineToBody(
   }
 }
 
-/** Corrections are committed to PostgreSQL before anything else has them. */
+/** Stores the revisions, because corrections are committed to PostgreSQL first. */
 async function keepRevisions(
   { pool }: RunningApi,
   { namespaceId }: StoredWorld,
@@ -271,7 +271,7 @@ async function keepRevisions(
     })
     await revisions.insert(namespaceId, made)
     await revisions.markSent(namespaceId, made, 0)
-    // Then, not now: what was sent a moment ago may not be loaded yet, and is not known.
+    // The time is in the past, because a correction that was sent a moment ago may not be loaded yet.
     await db.query(
       'UPDATE event_revisions SET sent_at = to_timestamp(corrected_at / 1000000.0) WHERE namespace_id = $1 AND revision > 0',
       [namespaceId],
@@ -279,7 +279,10 @@ async function keepRevisions(
   })
 }
 
-/** As the loader stores them: every report, and every correction of it. Their ids are in the order of the case's. */
+/**
+ * Makes the events that the loader would store: every report, and every correction of it. Their ids have the order of
+ * the case's ids.
+ */
 function storedEvents(
   { namespaceId, account }: StoredWorld,
   events: readonly EventJson[],

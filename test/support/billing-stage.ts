@@ -7,7 +7,7 @@ import type { Prices } from '../../shared/domain/billing/price.ts'
 import type { Rate } from '../../shared/domain/billing/rate.ts'
 import { type EventJson, readUsage } from './billing-vectors.ts'
 
-/** A line that follows the one card there is, from the beginning on. */
+/** A line that follows the only card, from the start on. */
 export const cardLineOf = (some: Partial<CardLine> = {}): CardLine => ({
   kind: 'card',
   id: 'line_card',
@@ -19,7 +19,7 @@ export const cardLineOf = (some: Partial<CardLine> = {}): CardLine => ({
   ...some,
 })
 
-/** In dollars, day by day from second 0 on, without an end. */
+/** A contract in dollars with periods of a day, from second 0 on, without an end. */
 export const dailyContract = (lines: readonly ContractLine[]): Contract => ({
   id: '6f1d3f0e-0000-4000-8000-000000000001',
   accountId: 'account_a',
@@ -32,10 +32,10 @@ export const dailyContract = (lines: readonly ContractLine[]): Contract => ({
   lines,
 })
 
-/** What there is to rate a contract by, and what is asked; times in Unix seconds. */
+/** The data for the rating of a contract, and the request; times in Unix seconds. */
 export interface PreviewOf {
   prices: Prices
-  /** Of the card. */
+  /** The rates of the card. */
   rates: readonly Rate[]
   events: readonly EventJson[]
   grants?: readonly CreditGrant[]
@@ -46,7 +46,7 @@ export interface PreviewOf {
   now?: number
 }
 
-/** Plans, reads and rates. */
+/** Plans an invoice, reads its usage and rates it. */
 export function previewOf(contract: Contract, of: PreviewOf): Invoice {
   const {
     prices,

@@ -13,7 +13,7 @@ import type { UsageRow } from '../../shared/domain/billing/rate-usage.ts'
 import type { Properties } from '../../shared/domain/properties.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 
-/** The cases of test/shared/domain/billing/billing-vectors.json, as they stand there. */
+/** The content of test/shared/domain/billing/billing-vectors.json. */
 export interface BillingVectors {
   minor_units: Record<string, number>
   prices: PriceCase[]
@@ -118,7 +118,7 @@ export interface GrantJson {
 
 export interface CreditJson {
   available: string
-  /** grant_id null: due by a line of the contract, and not yet written. */
+  /** A null grant_id means credit that is due by a line of the contract and not yet written. */
   credits_applied: { grant_id: string | null; amount: string }[]
   credit_total: string
   amount_due: string
@@ -186,13 +186,13 @@ interface InvoiceLineJson extends ChargeJson {
   quantity: string
 }
 
-/** All that a period is rated by. */
+/** The data by which a period is rated. */
 export interface WorldJson {
   contract: ContractJson
   prices: Record<string, PriceJson>
   rate_cards: Record<string, RateJson[]>
   events: EventJson[]
-  /** In the contract's currency. */
+  /** Grants in the contract's currency. */
   grants?: GrantJson[]
 }
 
@@ -218,16 +218,16 @@ interface InvoiceJson<L> extends CreditJson {
   unrated: { source: string; event_count: number; quantity: string }[]
 }
 
-/** A line with what the vectors leave out. */
+/** A line with the fields that the vectors omit. */
 export interface PreviewLineJson extends InvoiceLineJson {
   value: string | null
-  /** null where nothing was counted. */
+  /** Null if no usage is measured. */
   event_count: number | null
   discount_percent: string
   share: { seconds: number; of: number }
 }
 
-/** An answer with what the vectors leave out. */
+/** An answer with the fields that the vectors omit. */
 export interface PreviewJson extends InvoiceJson<PreviewLineJson> {
   warnings: (
     | { code: 'negative_quantity'; line_id: string; rate_id: string; value: string | null }
@@ -247,7 +247,7 @@ interface SimulationCase {
   }
 }
 
-/** At once, as each case is a test of its own: they must be there when tests are described. */
+/** Reads synchronously, because mocha needs the cases when it defines the tests. */
 export const readBillingVectors = (): BillingVectors =>
   JSON.parse(
     readFileSync(path.join(PROJECT_ROOT, 'test/shared/domain/billing/billing-vectors.json'), 'utf8'),
@@ -359,7 +359,7 @@ export const contractFromJson = (json: ContractJson): Contract => ({
   lines: json.lines.map(lineFromJson),
 })
 
-/** Of no events: undefined. */
+/** Measures usage; undefined without events. */
 export const measure = (events: readonly EventJson[]): MeasuredUsage | undefined =>
   events
     .map(({ id, quantity, occurred_at, accepted_at }) =>
@@ -372,7 +372,7 @@ export const measure = (events: readonly EventJson[]): MeasuredUsage | undefined
     )
     .reduce<MeasuredUsage | undefined>((all, one) => (all ? mergeUsage(all, one) : one), undefined)
 
-/** Answers a plan as a reader does: events of each of its ranges by the named values they have, and by nothing else. */
+/** Reads usage for a plan, like the service: the events of each range, grouped only by the named values. */
 export function readUsage(
   { usage }: Pick<InvoicePlan, 'usage'>,
   events: readonly EventJson[],
@@ -403,7 +403,7 @@ export function readUsage(
   return answer
 }
 
-/** Events as they were known at an instant: without those accepted later, with the corrections made before. */
+/** The events as of an instant: without those accepted later, and with the corrections made before. */
 export const eventsKnownAt = (events: readonly EventJson[], knownAt = Infinity): EventJson[] =>
   events.flatMap((event) => {
     if (event.accepted_at >= knownAt) return []

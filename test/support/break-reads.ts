@@ -4,9 +4,9 @@ import { SCHEMA } from '../../shared/postgres/core/pool.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /**
- * Makes reading the open segment of a topic of the event log on PostgreSQL fail; appending to it goes on.
+ * Makes reads of the open segment of a topic of the event log on PostgreSQL fail. Appends still succeed.
  *
- * @returns ends the trouble
+ * @returns a function that repairs the segment
  */
 export async function breakReads(database: TestDatabase, topic: string): Promise<() => Promise<void>> {
   const role = pg.escapeIdentifier(await roleOf(database.serviceUrl))

@@ -8,7 +8,7 @@ import { testLog } from './log.ts'
 
 const run = promisify(execFile)
 
-/** What a command printed, and how it ended. */
+/** The output and the exit code of a command. */
 export interface CommandResult {
   code: number
   output: string
@@ -36,21 +36,21 @@ export async function runProgram(
   }
 }
 
-/** Changes ClickHouse behind the back of a Tally that is stopped. */
+/** Changes the ClickHouse of a Tally that is stopped. */
 export async function changeClickHouse(dataFolder: string, ...statements: string[]): Promise<void> {
   const script = path.join(import.meta.dirname, 'run-clickhouse.js')
   await run(process.execPath, [script, path.join(dataFolder, 'clickhouse'), ...statements])
 }
 
-/** Where the PostgreSQL of a running Tally is, for its superuser. */
+/** The URL of the PostgreSQL of a running Tally, for its superuser. */
 export const superuserUrl = (dataFolder: string): Promise<string> =>
   postgresUrl(dataFolder, 'postgres', 'superuser')
 
-/** … and for the role its services run as. */
+/** The URL of the PostgreSQL of a running Tally, for the role of the services. */
 export const serviceUrl = (dataFolder: string): Promise<string> =>
   postgresUrl(dataFolder, 'tally_service', 'service')
 
-/** Connects to the PostgreSQL of a running Tally, as its services do. */
+/** Connects to the PostgreSQL of a running Tally, with the role of the services. */
 export const connectToPostgres = async (dataFolder: string): Promise<Pool> =>
   openPoolByHand(await serviceUrl(dataFolder))
 

@@ -6,22 +6,22 @@ import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/**
- * Why numbers: the engine learns when it starts which databases its analysts may read, and cannot be told of more
- * later.
- */
+/** Why numbers: the names of the databases that analysts may read must be fixed when the engine starts. */
 const DATABASES = Array.from({ length: 64 }, (_, i) => `test_${i + 1}`)
 
 interface Engine {
   folder: string
-  /** Holds the engine open for the whole run: with its last connection the engine would end. */
+  /** Keeps the engine open for the whole run, because the engine ends with its last connection. */
   anchor: OpenedClickHouse
 }
 
 let engine: Promise<Engine> | undefined
 let used = 0
 
-/** A process has one data folder of chDB, so all test files share an engine; it starts when the first one needs it. */
+/**
+ * Starts the engine when the first test file needs it. A process can have only one data folder of chDB, so all files
+ * share the engine.
+ */
 function startEngine(): Promise<Engine> {
   engine ??= makeTempFolder('clickhouse').then(async (made) => {
     const folder = path.join(made, 'data')
@@ -39,14 +39,14 @@ const open = (folder: string, database: string, connections = 2): Promise<Opened
     analyticsDatabases: DATABASES.map(analyticsDatabase),
   })
 
-/** A database of its own for one test file, migrated. */
+/** Makes a separate database for a test file, and migrates it. */
 export async function createClickHouse(purpose: string): Promise<OpenedClickHouse> {
   const opened = await createBareClickHouse(purpose)
   await migrateClickHouse(opened, testLog)
   return opened
 }
 
-/** The same with nothing in it. */
+/** Makes an empty database for a test file. */
 export async function createBareClickHouse(purpose: string, connections?: number): Promise<OpenedClickHouse> {
   const { folder } = await startEngine()
   const database = DATABASES[used++]
@@ -55,13 +55,13 @@ export async function createBareClickHouse(purpose: string, connections?: number
   return open(folder, database, connections)
 }
 
-/** Further connections to a database of a test. */
+/** Opens further connections to a database of a test. */
 export function connectAgain({ engine, database }: OpenedClickHouse): Promise<OpenedClickHouse> {
   if (engine === undefined) throw new Error('not embedded')
   return open(engine.folder, database)
 }
 
-/** Ends the engine, if there is one. */
+/** Ends the engine, if it was started. */
 export async function stopClickHouse(): Promise<void> {
   await (await engine)?.anchor.close()
 }

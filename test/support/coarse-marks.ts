@@ -1,7 +1,7 @@
 import type { DirtySlot } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { DAY_S, dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 
-/** Marks as they are where there are too many: of slots, and of days that have ended. */
+/** Places marks as the loader does when there would be too many: of slots, and of days that have ended. */
 export function coarseMarks(
   slots: readonly DirtySlot[],
   kind: 'accounts' | 'slots' | 'days',

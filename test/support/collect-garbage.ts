@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What the process holds once everything it let go is collected. */
+/** The memory of the process after garbage collection. */
 export function memoryInUse(): NodeJS.MemoryUsage {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -16,10 +16,10 @@ interface Document {
   components: { responses: Record<string, ResponseObject>; schemas: Record<string, object> }
 }
 
-/** One answer, as it came over the wire. */
+/** An answer as it was received. */
 export interface Answer {
   method: string
-  /** Path and query. */
+  /** The path and the query. */
   target: string
   status: number
   contentType: string
@@ -27,8 +27,8 @@ export interface Answer {
 }
 
 /**
- * Holds every answer a test gets against openapi.yaml: the operation must list the status, and the body must be what it
- * says. It remembers what was seen, so that a test can tell which operations were never tried.
+ * Checks every answer of a test against openapi.yaml: the operation must list the status, and the body must match its
+ * schema. It records the answers, so that a test can find operations that were never tried.
  */
 export class ContractChecker {
   readonly seen = new Map<string, Set<number>>()
@@ -42,7 +42,7 @@ export class ContractChecker {
     this.ajv.addSchema({ $id: 'openapi', components: this.document.components })
   }
 
-  /** @throws Error when the answer is not what openapi.yaml says */
+  /** @throws Error when the answer does not match openapi.yaml */
   check(answer: Answer): void {
     const { method, target, status } = answer
     const found = this.findOperation(method, target)
@@ -94,7 +94,7 @@ export class ContractChecker {
     const matching = Object.entries(this.document.paths).filter(([template]) =>
       patternOf(template).test(path),
     )
-    // A path without parameters goes before one with them, as in OpenAPI.
+    // A path without parameters takes precedence over one with parameters, as in OpenAPI.
     const [, item] = matching.sort(([a], [b]) => a.split('{').length - b.split('{').length)[0] ?? []
     return item?.[method.toLowerCase()]
   }

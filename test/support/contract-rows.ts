@@ -4,7 +4,7 @@ import { newId } from '../../shared/domain/ids.ts'
 import type { NewContract } from '../../shared/postgres/contracts.ts'
 import type { Queryable } from '../../shared/postgres/core/pool.ts'
 
-/** What contracts refer to, of one namespace. */
+/** The resources of one namespace to which contracts refer. */
 export interface ContractWorld {
   account: string
   metric: string
@@ -13,7 +13,9 @@ export interface ContractWorld {
   rateCard: string
 }
 
-/** Puts what contracts refer to where it belongs, as the owner of a database that is looked at without its services. */
+/**
+ * Inserts the resources to which contracts refer, as the owner of the tables. The database is tested without services.
+ */
 export async function insertContractWorld(db: Queryable, namespaceId: string): Promise<ContractWorld> {
   const world = {
     account: newId('account'),
@@ -40,7 +42,7 @@ export async function insertContractWorld(db: Queryable, namespaceId: string): P
   return world
 }
 
-/** By the month in dollars, from second 0 on, without an end. */
+/** A contract in dollars with monthly periods, from second 0 on, without an end. */
 export const contractOf = (accountId: string, some: Partial<NewContract> = {}): NewContract => ({
   id: randomUUID(),
   accountId,

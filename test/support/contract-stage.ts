@@ -5,7 +5,7 @@ export type LineBody = SchemaOf<'ContractLine'>
 
 export type ContractBody = SchemaOf<'Contract'>
 
-/** Makes over HTTP what contracts refer to. */
+/** Makes over HTTP the resources to which contracts refer. */
 export const contractStage = (api: ApiClient) => {
   const make = async (path: string, body: object) => (await api.create<{ id: string }>(path, body)).id
   const product = () => make('/v2/products', { name: 'x' })
@@ -16,16 +16,16 @@ export const contractStage = (api: ApiClient) => {
     metric: () => make('/v2/metrics', { name: 'x' }),
     product,
 
-    /** Flat, in dollars, of a product of its own, unless something else is said. */
+    /** Makes a price; by default flat, in dollars, of a new product. */
     price: async (some: object = { model: 'flat', amount: '49' }) =>
       make('/v2/prices', { product_id: await product(), currency: 'usd', ...some }),
 
     card: (some: object = {}) => make('/v2/rate-cards', { name: 'x', currency: 'usd', ...some }),
 
-    /** What a contract needs at least. */
+    /** The required fields of a contract. */
     basics,
 
-    /** By the month, in dollars, of an account of its own, unless something else is said. */
+    /** Makes a contract; by default monthly, in dollars, of a new account. */
     contract: async (some: { account_id?: string; [field: string]: unknown } = {}) =>
       api.create<ContractBody>('/v2/contracts', {
         ...basics(some.account_id ?? (await account())),

@@ -1,15 +1,15 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
 
-/** One query that was sent to ClickHouse. */
+/** A query that was sent to ClickHouse. */
 export interface SentQuery {
   query: string
   params: Record<string, unknown>
 }
 
-/** What was sent to the databases since the counts were last cleared. */
+/** The statements that were sent to the databases since the counts were last cleared. */
 export class QueryCounts {
-  /** Without those that frame a transaction. */
+  /** Statements except those that begin or end a transaction. */
   readonly postgres: string[] = []
   readonly clickhouse: SentQuery[] = []
 
@@ -20,14 +20,15 @@ export class QueryCounts {
 }
 
 /**
- * What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it.
+ * The queries for usage. The query for the state of the rollups is left out, because its result is cached and it may
+ * run at any time.
  */
 export const usageQueriesOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
   clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))
 
 const FRAME = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SELECT set_config\()/
 
-/** The same pool, whose connections note what is sent on them. */
+/** Wraps a pool, and records the statements on its connections. */
 export function countingPool(pool: Pool, counts: QueryCounts): Pool {
   const note = (query: unknown) => {
     const text =
@@ -58,7 +59,7 @@ export function countingPool(pool: Pool, counts: QueryCounts): Pool {
   })
 }
 
-/** The same client, which notes what is asked of it. */
+/** Wraps a client, and records its queries. */
 export const countingClickHouse = (client: ClickHouse, counts: QueryCounts): ClickHouse =>
   new Proxy(client, {
     get(target, name) {

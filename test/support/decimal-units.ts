@@ -1,6 +1,9 @@
 const SCALE = 18
 
-/** A decimal text as a whole number of its 18th place: arithmetic without any decimal library, to compare ours with. */
+/**
+ * Converts decimal text to a whole number of units of the 18th place. Tests compare Tally's arithmetic with this one,
+ * which uses no decimal library.
+ */
 export function unitsOf(text: string): bigint {
   const [, sign = '', integer = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
   const units = BigInt(integer + fraction.padEnd(SCALE, '0'))
@@ -13,7 +16,7 @@ export function textOf(units: bigint): string {
   return `${units < 0n ? '-' : ''}${digits.slice(0, -SCALE)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Divides whole numbers; a tie goes to the even neighbour. */
+/** Divides whole numbers, and rounds half to even. */
 export function divideHalfEven(dividend: bigint, divisor: bigint): bigint {
   const negative = dividend < 0n
   const magnitude = negative ? -dividend : dividend

@@ -3,21 +3,22 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import { isForGateway } from '../../services/standalone/dispatch.ts'
 import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
 
-/** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
+/** A proxy in front of separate services: one base URL for gateway and API, as in production. */
 export interface DispatchingProxy {
   url: string
   close(): Promise<void>
 }
 
-/** Headers that are about one connection, and end with it. */
+/** Headers of one connection, which a proxy does not forward. */
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
-/** More than the services take, so that it is they who refuse. */
+/** More than the services accept, so that the services refuse, not the proxy. */
 const HEADER_BYTES_MAX = 64 * 1_024
 
 /**
- * @param gateway where reports and corrections go, asked at each request: services start again on other ports
- * @param api where everything else goes
+ * @param gateway returns the target of reports and corrections; called for each request, because services restart on
+ *   other ports
+ * @param api returns the target of all other requests
  */
 export async function dispatchingProxy(gateway: () => string, api: () => string): Promise<DispatchingProxy> {
   const agent = new Agent({ keepAlive: true })
@@ -45,7 +46,7 @@ function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: 
   const onward = request({
     hostname,
     port,
-    path: req.url, // as it came: nothing of it is ours to put right
+    path: req.url, // unchanged, because a proxy must not correct it
     method: req.method,
     headers: withoutConnection(req),
     agent,
@@ -68,17 +69,17 @@ function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: 
   })
   onward.on('error', () => {
     req.unpipe(onward)
-    if (answered) return // by a service that wanted no more of the request
+    if (answered) return // by a service that did not read the rest of the request
     req.resume()
     res.writeHead(502, { 'Content-Type': 'text/plain' }).end('the service behind the proxy is away')
   })
   res.on('close', () => {
-    if (!res.writableFinished) onward.destroy() // whoever asked has gone
+    if (!res.writableFinished) onward.destroy() // the client has disconnected
   })
   req.pipe(onward)
 }
 
-/** The headers with their names as they came, and each as often as it came. */
+/** The headers with their original names and all their values. */
 function withoutConnection({ headersDistinct }: IncomingMessage): Record<string, string[] | string> {
   const kept: Record<string, string[] | string> = {}
   for (const [name, values = []] of Object.entries(headersDistinct))

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 const END_MS = 15_000
 
 /**
- * Sends a signal, and waits for the end; SIGKILL follows when that takes long.
+ * Sends a signal and waits for the end of the process. After some time it sends SIGKILL.
  *
- * @returns the exit code, null when a signal ended it
+ * @returns the exit code; null when a signal ended the process
  */
 export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode

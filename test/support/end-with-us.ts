@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 const children = new Set<ChildProcess>()
 let listens = false
 
-/** A child that does not outlive this process, however it ends. */
+/** Ends a child process when this process ends, for any reason. */
 export function endWithUs(child: ChildProcess): void {
   children.add(child)
   child.once('exit', () => children.delete(child))

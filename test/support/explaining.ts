@@ -1,6 +1,6 @@
 import type { Queryable } from '../../shared/postgres/core/pool.ts'
 
-/** A step of a plan, as EXPLAIN writes it. */
+/** A step of a plan in the output of EXPLAIN. */
 interface PlanNode {
   'Node Type': string
   'Index Name'?: string
@@ -9,14 +9,14 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** Something that runs statements as they are, and keeps the plan by which each was carried out. */
+/** Runs statements unchanged, and keeps the plan of each. */
 export interface Explaining {
   db: Queryable
   /** The steps of each plan, outermost first. */
   plans: PlanNode[][]
 }
 
-/** Puts an EXPLAIN in front of what a repository asks, so that its own statements are looked at and no copy of them. */
+/** Puts EXPLAIN before the statements of a repository, so that a test checks the real statements and not copies. */
 export function explaining(db: Queryable): Explaining {
   const plans: PlanNode[][] = []
   const query = async (text: string, values: unknown[]) => {

@@ -1,4 +1,4 @@
-/** @returns what the work fails with; undefined when it does not */
+/** @returns the error of the work; undefined when it succeeds */
 export const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => undefined,

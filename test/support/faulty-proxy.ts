@@ -2,28 +2,28 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 
 /**
- * What becomes of a request on its way to Tally: it passes; its connection is cut before Tally hears of it; it is cut
- * after Tally has carried it out, so that the answer is lost; or it is answered with something else.
+ * The fate of a request: the proxy forwards it; cuts its connection before Tally gets it; cuts its connection after
+ * Tally has processed it, so that the answer is lost; or gives another answer.
  */
 export type Fate =
   'pass' | 'cut before' | 'cut after' | { status: number; headers?: Record<string, string>; body?: string }
 
 export interface FaultyProxy {
   url: string
-  /** Where requests go on to; may be changed, as when Tally starts again on another port. */
+  /** The target of requests. A test may change it, for example when Tally restarts on another port. */
   target: string
-  /** Every request that came, in order. */
+  /** All requests, in order. */
   seen: { method: string; path: string; body: string }[]
   close(): Promise<void>
 }
 
-/** As long as a request to ClickHouse may be, whose parameters are in the URL. */
+/** Enough for a request to ClickHouse, which has its parameters in the URL. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
 
 /**
- * Stands between a client and Tally, and fails as networks and overloaded servers do.
+ * Starts a proxy between a client and Tally that fails like networks and overloaded servers.
  *
- * @param fateOf asked for each request; n counts the requests of this method and path from 0
+ * @param fateOf called for each request; n counts the requests of this method and path from 0
  */
 export async function faultyProxy(
   target: string,

@@ -12,7 +12,7 @@ import { openTrial } from './trial.ts'
 
 const MB = 1_024 * 1_024
 
-/** What the tests may have `host-analysts` do otherwise. */
+/** Options by which tests change `host-analysts`. */
 export interface HostOptions {
   folder: string
   limits?: Partial<AnalystLimits>
@@ -24,7 +24,7 @@ export interface HostOptions {
 
 const options = JSON.parse(process.argv[2] ?? '') as HostOptions
 
-/** A process that serves analysts and trials on a data folder of its own: `node host-analysts.js '{"folder":"…"}'`. */
+/** A process that serves analysts and trials on its own data folder: `node host-analysts.js '{"folder":"…"}'`. */
 const opened = await openClickHouse({
   folder: options.folder,
   database: 'tally',

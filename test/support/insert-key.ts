@@ -11,7 +11,7 @@ interface KeyOfCompany {
   permissions?: Permission[]
 }
 
-/** Lets a company use a key, without an end and given by nobody. @returns its id */
+/** Inserts a key of a company, without an end and without a creator. @returns its id */
 export async function insertKey(
   db: Queryable,
   { companyId, key, id = randomUUID(), name = 'test', permissions = ['read:all', 'write:all'] }: KeyOfCompany,

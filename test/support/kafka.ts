@@ -15,33 +15,33 @@ import { makeTempFolder } from './temp-folder.ts'
 
 /** A real broker of Apache Kafka. */
 export interface KafkaBroker {
-  /** Its address, as KAFKA_BROKERS has it. */
+  /** Its address, in the form of KAFKA_BROKERS. */
   brokers: string
-  /** Where it asks for TLS and who one is. */
+  /** The listener with TLS and authentication. */
   secured: SecuredListener
   pid: () => number
   kill9(): Promise<void>
-  /** SIGSTOP, until `resume`. */
+  /** Sends SIGSTOP; `resume` ends the pause. */
   pause(): Promise<void>
   resume(): void
-  /** After kill9, on the same data and port; resolves when it serves. */
+  /** Starts the broker again after kill9, on the same data and port; resolves when it serves. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A listener with TLS, at which one signs in by any mechanism of SASL that Tally speaks. */
+/** A listener with TLS, and with all SASL mechanisms that Tally supports. */
 interface SecuredListener {
   brokers: string
   username: string
   password: string
-  /** The certificate to trust, in PEM; nobody else does. */
+  /** The certificate to trust, in PEM; no authority signed it. */
   caFile: string
 }
 
 const KAFKA_VERSION = '4.3.1'
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 const START_MS = 60_000
-/** Below the range that the system gives out, so that a restarted broker finds its port free. */
+/** Below the range of ephemeral ports, so that the port is still free when the broker restarts. */
 const FIRST_PORT = 21_000
 const PORTS = 8_000
 
@@ -58,14 +58,14 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 const started = new Set<KafkaBroker>()
 
 /**
- * The broker of this test run: that of KAFKA_BROKERS, else one of our own. Where neither can be had the suite is
- * pending, with the reason; with REQUIRE_KAFKA=1 it fails.
+ * Finds the broker of this test run: that of KAFKA_BROKERS, or one that the run starts. If there is neither, the suite
+ * is pending, with the reason; with REQUIRE_KAFKA=1 it fails.
  *
  * @returns its address, as KAFKA_BROKERS has it
  */
 export const findKafka = (suite: Context): Promise<string> => orPending(suite, requireKafka())
 
-/** The same, where there is no doing without. */
+/** Finds the broker of this test run. @throws Error when there is none */
 export async function requireKafka(): Promise<string> {
   const given = process.env['KAFKA_BROKERS']
   if (given !== undefined && given !== '') return given
@@ -73,7 +73,8 @@ export async function requireKafka(): Promise<string> {
 }
 
 /**
- * A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it.
+ * Starts a broker for one test file, which may kill it, from the jars of Maven Central. Without a broker the suite is
+ * pending, as with findKafka. The file must stop the broker.
  */
 export const startKafka = (suite: Context): Promise<KafkaBroker> => orPending(suite, startBroker())
 
@@ -92,13 +93,13 @@ export async function stopLeftBrokers(): Promise<void> {
   await Promise.all([...started].map((broker) => broker.stop()))
 }
 
-/** Kafka's jars, fetched once for this user. @returns the folder */
+/** Fetches Kafka's jars, once for this user. @returns the folder */
 async function fetchJars(): Promise<string> {
   const tools = path.join(homedir(), '.cache', 'tally-tools')
   const jars = path.join(tools, `kafka-jars-${KAFKA_VERSION}`)
   if (existsSync(jars)) return jars
   await mkdir(tools, { recursive: true })
-  // Elsewhere first: a run that is cut short must not leave half of them.
+  // The jars go to a temporary folder first, because an interrupted run must not leave only some of them.
   const work = await mkdtemp(path.join(tools, 'kafka-'))
   try {
     await writeFile(path.join(work, 'pom.xml'), POM)
@@ -108,7 +109,7 @@ async function fetchJars(): Promise<string> {
       work,
     )
     await rename(path.join(work, 'libs'), jars).catch((err: unknown) => {
-      if (!existsSync(jars)) throw err // another run was faster
+      if (!existsSync(jars)) throw err // another run has fetched them
     })
   } finally {
     await rm(work, { recursive: true, force: true })
@@ -116,7 +117,7 @@ async function fetchJars(): Promise<string> {
   return jars
 }
 
-/** A broker of one's own, where there is no doing without. @throws Error with the reason when there can be none */
+/** Starts a separate broker. @throws Error with the reason when there can be none */
 export async function startBroker(): Promise<KafkaBroker> {
   const jars = await fetchJars()
   const folder = await makeTempFolder('kafka')
@@ -187,7 +188,7 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
     }, START_MS)
     const listen = (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-100_000)
-      // An open port is not enough: just after kill -9 that of the dying broker still takes connections.
+      // An open port is not enough: shortly after kill -9, the port of the dying broker still accepts connections.
       if (!output.includes('Kafka Server started')) return
       clearTimeout(timer)
       resolve()
@@ -208,7 +209,7 @@ const PASSWORD = 'a-secret-of-the-broker'
 const KEY_STORE = 'broker.p12'
 const CA_FILE = 'broker.pem'
 
-/** The broker's own, by the tool that comes with Java. */
+/** Makes the broker's certificate with the tool of the Java installation. */
 async function makeCertificate(folder: string): Promise<void> {
   const store = ['-keystore', KEY_STORE, '-storetype', 'PKCS12', '-storepass', PASSWORD, '-alias', 'broker']
   const who = ['-dname', 'CN=broker', '-ext', 'san=ip:127.0.0.1', '-keyalg', 'EC', '-validity', '2']

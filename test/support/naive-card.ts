@@ -27,7 +27,7 @@ export interface NaivePiece extends NaiveRange {
   share: { seconds: number; of: number }
 }
 
-/** Of the currencies that tests use, as ISO 4217 has them. */
+/** The decimal places of the currencies in tests, from ISO 4217. */
 const MINOR_UNITS: Record<string, number> = { usd: 2, eur: 2, jpy: 0, bhd: 3, clf: 4 }
 
 export function minorUnitsIn(currency: string): number {
@@ -37,12 +37,12 @@ export function minorUnitsIn(currency: string): number {
 }
 
 /**
- * What is due of a price for a piece.
+ * The amount of a price for a part of a period.
  *
- * @param quantity as it is shown
- * @param eventCount null: the quantity was not counted but agreed
- * @param exactQuantity as it is priced
- * @returns null where it is due once, and the line did not start in this piece
+ * @param quantity as shown, for an average rounded
+ * @param eventCount null if the quantity is agreed, not counted
+ * @param exactQuantity the quantity that is priced
+ * @returns null if the price is due once, and the line did not start in this part
  */
 export function naiveLine(
   world: WorldJson,
@@ -78,23 +78,23 @@ export function naiveLine(
   }
 }
 
-/** What of usage a card's rates make, and what they leave: the events of one source that no rate reaches. */
+/** The lines of a card's rates, and the unrated usage: the events of a source that no rate covers. */
 export interface NaiveCard {
   lines: PreviewLineJson[]
   warnings: PreviewJson['warnings']
   left: EventJson[][]
 }
 
-/** An average is a quotient, also where no decimal is. */
+/** Computes the exact quantity. An average is a quotient, even if no decimal is exact. */
 const exactlyOf = (events: readonly EventJson[], aggregation = 'sum'): Fraction =>
   aggregation === 'avg' && events.length > 0
     ? over(readFraction(naiveQuantity(events, 'sum')), fractionOf(events.length))
     : readFraction(naiveQuantity(events, aggregation))
 
 /**
- * What a card line comes to.
+ * Rates the usage of a line that follows a card.
  *
- * @param events those of the account that occurred within the piece
+ * @param events the events of the account that occurred in this part
  */
 export function naiveCard(world: WorldJson, piece: NaivePiece, events: readonly EventJson[]): NaiveCard {
   const { line, startAt } = piece
@@ -139,7 +139,7 @@ export function naiveCard(world: WorldJson, piece: NaivePiece, events: readonly 
   return { lines, warnings, left: left.filter((some) => some.length > 0) }
 }
 
-/** In the order of an invoice: by when they start, then by id. */
+/** Compares in the order of an invoice: by start, then by id. */
 export function byStart(a: { starts_at: number; id: string }, b: { starts_at: number; id: string }): number {
   if (a.starts_at !== b.starts_at) return a.starts_at < b.starts_at ? -1 : 1
   return a.id < b.id ? -1 : 1
@@ -152,7 +152,7 @@ function ratesAt(card: readonly RateJson[], second: number): RateJson[] {
   return inForce.sort(byStart)
 }
 
-/** What a rate has prices for: listed values by code point, then the rest. */
+/** The values that a rate prices: listed values by code point, then null for the rest. */
 function valuesOf(rate: RateJson): { value: string | null; price_id: string }[] {
   const listed = [...(rate.prices ?? [])].sort((a, b) => (isBefore(a.value, b.value) ? -1 : 1))
   return rate.price_id === undefined ? listed : [...listed, { value: null, price_id: rate.price_id }]
@@ -169,7 +169,7 @@ function isBefore(a: string, b: string): boolean {
   return true
 }
 
-/** The contract's own price of a product: that for the value goes before that for all. */
+/** The contract's own price of a product. A price for the value takes precedence over a price for all values. */
 function overrideOf({ price_overrides = [] }: LineJson, productId: string | undefined, value: string | null) {
   for (const one of price_overrides) if (one.product_id === productId && one.value === value) return one
   for (const one of price_overrides) if (one.product_id === productId && one.value === undefined) return one

@@ -14,22 +14,22 @@ import {
 import { naivePeriod } from './naive-periods.ts'
 import { naiveQuantity } from './naive-usage.ts'
 
-/** A grant, or one that is due by a line of the contract and not yet written. */
+/** A grant, or credit that is due by a line of the contract and not yet written. */
 type NaiveGrant = Omit<GrantJson, 'id'> & { id: string | null }
 
-/** What an invoice is paid from. */
+/** The data from which the credit of an invoice is computed. */
 export interface NaiveCreditRequest {
   contract: ContractJson
   grants: readonly GrantJson[]
-  /** All of the account, as they are known. */
+  /** All events of the account, in their known versions. */
   events: readonly EventJson[]
-  /** In Unix seconds: what begins then does not count, and what ends then does. */
+  /** In Unix seconds. A grant that begins at this second does not count, and one that ends at this second counts. */
   before: number
   total: Fraction
   minorUnits: number
 }
 
-/** What credit takes off an invoice, from the definitions. */
+/** Computes the credit of an invoice from the definitions. */
 export function naiveCredit({ contract, events, before, total, ...of }: NaiveCreditRequest): CreditJson {
   const inForce: NaiveGrant[] = []
   for (const grant of [...of.grants, ...creditsToCome(contract, before)]) {
@@ -51,7 +51,7 @@ export function naiveCredit({ contract, events, before, total, ...of }: NaiveCre
   const applied: CreditJson['credits_applied'] = []
   let usedUp = minus(granted, available)
   const left = spending.map(({ amount }) => readFraction(amount))
-  // What a debit takes: of the first grants that end when it does.
+  // A debit reduces the first grants that end at the same time.
   for (const debit of inForce.filter(({ amount }) => isLess(readFraction(amount), NOTHING))) {
     let owed = minus(NOTHING, readFraction(debit.amount))
     for (const [nth, grant] of spending.entries()) {
@@ -79,7 +79,8 @@ export function naiveCredit({ contract, events, before, total, ...of }: NaiveCre
 }
 
 /**
- * One in each period in which a credit line in the contract's currency is in force: period after period from its start.
+ * One grant for each period in which a credit line in the contract's currency is in force, from the contract's start
+ * on.
  */
 function creditsToCome(contract: ContractJson, before: number): NaiveGrant[] {
   const due: NaiveGrant[] = []

@@ -1,19 +1,19 @@
 /**
- * A fraction in lowest terms, as numerator and denominator: arithmetic that shares nothing with what it is compared
- * with.
+ * A fraction in lowest terms, as numerator and denominator. Its arithmetic shares no code with the functions under
+ * test.
  */
 export type Fraction = readonly [bigint, bigint]
 
-/** Of decimal text. */
+/** Parses decimal text. */
 export function readFraction(text: string): Fraction {
   const [integer = '', fraction = ''] = text.replace('-', '').split('.')
   const [n, d] = lowest(BigInt(integer + fraction), tens(fraction.length))
   return [text.startsWith('-') ? -n : n, d]
 }
 
-/** Plain digits where they are exact, otherwise `n/d`. */
+/** Writes decimal digits if they are exact, otherwise `n/d`. */
 export function writeFraction([n, d]: Fraction): string {
-  // A denominator that divides a power of ten divides the one with as many zeros as it has binary digits.
+  // A denominator with k binary digits that divides any power of ten also divides 10^k.
   const places = d.toString(2).length
   if (tens(places) % d !== 0n) return `${n}/${d}`
   const digits = ((n < 0n ? -n : n) * (tens(places) / d)).toString().padStart(places + 1, '0')
@@ -34,14 +34,14 @@ export const isLess = (a: Fraction, b: Fraction): boolean => minus(a, b)[0] < 0n
 export const lesser = (a: Fraction, b: Fraction): Fraction => (isLess(a, b) ? a : b)
 export const greater = (a: Fraction, b: Fraction): Fraction => (isLess(a, b) ? b : a)
 
-/** To so many decimal places, by what is left over; never of less than nothing. */
+/** Rounds a non-negative fraction half up to a number of decimal places. */
 export function halfUp(x: Fraction, places: number): Fraction {
   const [n, d] = times(x, fractionOf(tens(places)))
   const left = n % d
   return fractionOf((n - left) / d + (left + left >= d ? 1n : 0n), tens(places))
 }
 
-/** Never of less than nothing. */
+/** Rounds a non-negative fraction down. */
 export function down(x: Fraction, places: number): Fraction {
   const [n, d] = times(x, fractionOf(tens(places)))
   return fractionOf((n - (n % d)) / d, tens(places))

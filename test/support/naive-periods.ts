@@ -1,6 +1,6 @@
 import type { TimesJson } from './billing-vectors.ts'
 
-/** From the first second to the one after the last. */
+/** A half-open range of seconds. */
 export interface NaiveRange {
   startAt: number
   endAt: number
@@ -9,7 +9,7 @@ export interface NaiveRange {
 const DAY_S = 24 * 60 * 60
 const MONTHS = { month: 1, quarter: 3, half_year: 6, year: 12 }
 
-/** The whole period a second lies in: walked to from the anchor, one period after the other. */
+/** Finds the whole period that contains a second, by steps of one period from the anchor. */
 export function naivePeriod(contract: Pick<TimesJson, 'anchor_at' | 'cadence'>, second: number): NaiveRange {
   let k = 0
   while (naiveBoundary(contract, k) > second) k--
@@ -27,7 +27,7 @@ function naiveBoundary({ anchor_at, cadence }: Pick<TimesJson, 'anchor_at' | 'ca
   for (; month > 11; month -= 12) year++
   for (; month < 0; month += 12) year--
   let day = anchor.getUTCDate()
-  // The 31st of a shorter month is a day of the next one.
+  // Date turns the 31st of a shorter month into a day of the next month.
   while (new Date(dayOf(year, month, day) * 1_000).getUTCMonth() !== month) day--
   return dayOf(year, month, day) + timeOfDay
 }

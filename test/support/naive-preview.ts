@@ -23,11 +23,11 @@ import { naivePeriod, type NaiveRange } from './naive-periods.ts'
 import { naiveKnown, naiveQuantity } from './naive-usage.ts'
 
 /**
- * What a period of a contract comes to, written a second time straight from the definitions, to compare with: loops
- * over lines, rates, values and events, in fractions, without any code of what it checks.
+ * Rates a period of a contract by a second implementation, written directly from the definitions. It loops over lines,
+ * rates, values and events, computes with fractions, and shares no code with the functions under test.
  *
- * @param request what `known_at` says bears on events alone: when a grant was given is not part of a world
- * @returns lines have the `value` null where their rate tells nothing apart, and lines without a rate too
+ * @param request its `known_at` applies only to events, because a world has no times at which grants were made
+ * @returns lines have the `value` null if their rate has no `group_by`, or if they have no rate
  */
 export function naivePreview(world: WorldJson, request: InvoiceRequestJson): PreviewJson {
   const { contract } = world
@@ -89,7 +89,7 @@ export function naivePreview(world: WorldJson, request: InvoiceRequestJson): Pre
   }
 }
 
-/** What of a period an entry is in force and the contract too, or undefined when that is not a second. */
+/** The part of a period in which both the entry and the contract are in force; undefined if it is empty. */
 function within(
   entry: Pick<LineJson, 'starts_at' | 'ends_at'>,
   contract: ContractJson,

@@ -15,7 +15,7 @@ import {
   writeFraction,
 } from './naive-fraction.ts'
 
-/** What is charged: quantities and amounts as decimal text. */
+/** A charge: quantities and amounts as decimal text. */
 export interface NaiveRequest<Quantity = string> {
   quantity: Quantity
   isMeasured: boolean
@@ -26,8 +26,8 @@ export interface NaiveRequest<Quantity = string> {
 }
 
 /**
- * What a price comes to, written a second time and in another way, to compare with: it shares no arithmetic with what
- * it checks, walks tiers from the top, counts packages by taking them off, and rounds by looking at what is left over.
+ * Computes the amount of a price by a second implementation with another method. It shares no arithmetic with the
+ * functions under test, goes through tiers from the top, counts packages by subtraction, and rounds by the remainder.
  */
 export function naiveCharge(terms: PriceTerms, request: NaiveRequest<string | Fraction>): ChargeJson {
   const share = fractionOf(request.share.seconds, request.share.of)
@@ -74,7 +74,7 @@ function naiveCost(terms: PriceTerms, q: Fraction): NaiveCost {
     case 'package': {
       const size = readFraction(terms.packageSize)
       let packages = 0n
-      // In steps of doubling and then halving size, as there may be many.
+      // The steps double and then halve, because there may be many packages.
       let left = q
       let step = 1n
       while (!isLess(left, times(fractionOf(step), size))) step *= 2n

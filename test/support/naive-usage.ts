@@ -1,7 +1,7 @@
 import type { EventJson, RateJson } from './billing-vectors.ts'
 import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
 
-/** Events as they were known: one after the other, each with the last of its corrections. */
+/** The known events, each with its last correction. */
 export function naiveKnown(events: readonly EventJson[], knownAt: number): EventJson[] {
   const known: EventJson[] = []
   for (const event of events) {
@@ -19,7 +19,8 @@ export function naiveKnown(events: readonly EventJson[], knownAt: number): Event
 }
 
 /**
- * What of a rate an event belongs to: a listed value, null for the rest, or undefined when the rate does not reach it.
+ * The value of a rate to which an event belongs: a listed value, null for the rest, or undefined if the rate does not
+ * cover the event.
  */
 export function naiveGroup(rate: RateJson, event: EventJson): string | null | undefined {
   if (rate.source === undefined || event.source !== rate.source) return undefined
@@ -86,8 +87,9 @@ function isAfter(a: EventJson, b: EventJson): boolean {
 }
 
 /**
- * What of the events of one source no rate reaches: under each aggregation there are those that its rates leave, and
- * the fewest of them count; of as many, those of the first aggregation by name. Without rates, all.
+ * The events of a source that no rate covers. Each aggregation of the rates leaves some events, and the smallest of
+ * these sets counts. Among sets of equal size, that of the first aggregation by name counts. Without rates, all events
+ * count.
  */
 export function naiveUnrated(rates: readonly RateJson[], events: readonly EventJson[]): EventJson[] {
   let fewest: EventJson[] | undefined

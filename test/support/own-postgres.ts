@@ -12,11 +12,11 @@ import { until } from './until.ts'
 export interface OwnPostgres {
   server: EmbeddedPostgres
   port(): number
-  /** kill -9 of the postmaster; its other processes end by themselves. */
+  /** Kills the postmaster with kill -9; its other processes then end. */
   kill9(): Promise<void>
-  /** After kill9: on the same data, at another port. */
+  /** Starts the server again after kill9, on the same data and another port. */
   restart(): Promise<void>
-  /** Ends it, and forgets its data. */
+  /** Ends the server and deletes its data. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       process.kill(Number(pidFile.split('\n')[0]), 'SIGKILL')
     },
     async restart() {
-      // As long as one of its processes has not noticed, the next server is refused the shared memory.
+      // Until all its processes have ended, the next server cannot get the shared memory.
       own.server = await until(() => start().catch(() => false as const), 20_000)
     },
     async stop() {

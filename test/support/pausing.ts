@@ -6,10 +6,10 @@ import { queryTurns } from '../../shared/clickhouse/query-turns.ts'
 export type Pause = () => Promise<void>
 
 /**
- * Waits now and then.
+ * Makes random pauses.
  *
- * @param share how often it waits at all
- * @param longestMs how long at most
+ * @param share the share of calls that pause
+ * @param longestMs the longest pause
  */
 export const pauseBy =
   (random: Random, share: number, longestMs: number): Pause =>
@@ -17,7 +17,7 @@ export const pauseBy =
     if (random() < share) await sleep(randomInteger(random, longestMs))
   }
 
-/** Asynchronous functions that wait now and then, before they begin and after they are done. */
+/** Wraps asynchronous functions with random pauses before and after each call. */
 export const pausing = <T extends object>(functions: T, pause: Pause): T =>
   new Proxy(functions, {
     get(target, name, receiver) {
@@ -37,11 +37,11 @@ export const pausing = <T extends object>(functions: T, pause: Pause): T =>
 
 type Way<F extends (given: never) => unknown> = (given: Parameters<F>[0], usual: F) => ReturnType<F>
 
-/** A query that is held back keeps no turn from others. */
+/** Enough turns that a paused query does not delay others. */
 const FREE = queryTurns(1_000)
 const FREE_TURNS: ClickHouse['turns'] = { mine: FREE.short, long: FREE.long }
 
-/** A client of which one thing is done in another way. */
+/** Wraps a client, and replaces one of its methods. */
 function doing<N extends 'query' | 'command'>(
   client: ClickHouse,
   what: N,
@@ -58,15 +58,15 @@ function doing<N extends 'query' | 'command'>(
   })
 }
 
-/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
+/** Wraps a client, and replaces its queries. @param ask gets the query and the original method */
 export const asking = (client: ClickHouse, ask: Way<ClickHouse['query']>): ClickHouse =>
   doing(client, 'query', ask)
 
-/** … whose statements are carried out in another way. */
+/** Wraps a client, and replaces its statements. */
 export const commanding = (client: ClickHouse, command: Way<ClickHouse['command']>): ClickHouse =>
   doing(client, 'command', command)
 
-/** A client that waits before each query. */
+/** Wraps a client, and pauses before each query. */
 export const beforeQueries = (client: ClickHouse, pause: Pause): ClickHouse =>
   asking(client, async (given, query) => {
     await pause()
@@ -79,10 +79,10 @@ let staged = 0
 const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
 
 /**
- * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a
- * busy server: what it read may be old when it is stored.
+ * Wraps a client, and stores rollups some time after it has read their events, like a slow statement on a busy server.
+ * The rollups may then be outdated when they are stored.
  *
- * @param pauseOf what goes on in between, by the table and the epoch it is about; undefined: nothing, as always
+ * @param pauseOf the pause in between, by table and epoch; undefined means no pause
  */
 export const slowToStore = (
   client: ClickHouse,

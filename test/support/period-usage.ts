@@ -5,11 +5,11 @@ export type PeriodUsage = SchemaOf<'PeriodUsage'>
 export type BalanceBody = SchemaOf<'Balance'>
 type Line = Pick<PeriodUsage['data'][number]['data'][number], 'metric_id' | 'currency' | 'quantity'>
 
-/** Lines as pairs, in their order: the source, and the quantity. */
+/** Converts lines to pairs of source and quantity, in their order. */
 export const linesOf = (lines: readonly Line[]): [string, string][] =>
   lines.map(({ metric_id: metric, currency, quantity }) => [metric ?? currency ?? '', quantity])
 
-/** Asks for usage by day or month: each bucket's start and lines. */
+/** Requests usage by day or month, and returns each bucket's start and lines. */
 export async function askPeriods(api: ApiClient, target: string): Promise<[number, [string, string][]][]> {
   const { status, text, body } = await api.get<PeriodUsage>(target)
   if (status !== 200) throw new Error(`GET ${target} answered ${status}: ${text}`)

@@ -13,10 +13,10 @@ import { askRun, isInRun } from '../run/ask-run.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Where the databases of tests are: of the test run, or of this process alone where there is none. */
+/** The server with the databases of tests: that of the test run, or without a run one of this process. */
 type Server = Pick<EmbeddedPostgres, 'superuserUrl' | 'ownerUrl' | 'serviceUrl'>
 
-/** Several files at once, some of them with many processes. */
+/** Enough for several files at once, some of them with many processes. */
 const CONNECTIONS_MAX = 300
 
 let own: Promise<EmbeddedPostgres> | undefined
@@ -27,7 +27,7 @@ function findServer(): Promise<Server> {
   return own
 }
 
-/** A PostgreSQL server for tests; it is forgotten when it closes, and does not outlive this process. */
+/** Starts a PostgreSQL server for tests. Its data are deleted when it closes, and it ends with this process. */
 export async function startPostgresServer(): Promise<EmbeddedPostgres> {
   const dataFolder = await makeTempFolder('postgres')
   const server = await startEmbeddedPostgres({
@@ -53,7 +53,7 @@ export async function startPostgresServer(): Promise<EmbeddedPostgres> {
   }
 }
 
-/** Ends the server of this process, where it has one. */
+/** Ends the server of this process, if it has one. */
 export async function stopPostgres(): Promise<void> {
   await (await own)?.close()
 }
@@ -63,17 +63,17 @@ export interface TestDatabase {
   ownerUrl: string
   serviceUrl: string
   superuserUrl: string
-  /** Connections of the role the services run as. */
+  /** Connections with the role of the services. */
   pool: Pool
   close(): Promise<void>
 }
 
-/** A database of its own for one test file, migrated; it goes with the server. */
+/** Makes a separate database for a test file, and migrates it. It is deleted with the server. */
 export async function createDatabase(purpose: string): Promise<TestDatabase> {
   return createDatabaseOn(await findServer(), purpose)
 }
 
-/** The same on a server of the test's own. */
+/** Makes a database on the test's own server. */
 export async function createDatabaseOn(
   { superuserUrl, ownerUrl, serviceUrl }: Server,
   purpose: string,

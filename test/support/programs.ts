@@ -8,13 +8,13 @@ import { makeTempFolder } from './temp-folder.ts'
 
 const execute = promisify(execFile)
 
-/** A program and a word that makes it say its version. */
+/** A program and the option that prints its version. */
 type ProgramCheck = readonly [program: string, word: string]
 
 /**
- * Skips the test where one of the programs is not there.
+ * Skips the test if one of the programs is missing.
  *
- * @param setting with 1 in this environment variable, the test fails instead
+ * @param setting if this environment variable is 1, the test fails instead
  */
 export function requirePrograms(
   suite: Mocha.Context,
@@ -28,14 +28,14 @@ export function requirePrograms(
   skipFor(suite, reason)
 }
 
-/** Copies a folder of programs below test/, so that they can be built. @returns the copy */
+/** Copies a folder of programs in test/, so that they can be built. @returns the copy */
 export async function copyPrograms(folder: string): Promise<string> {
   const copy = await makeTempFolder('programs')
   await cp(path.join(PROJECT_ROOT, 'test', folder), copy, { recursive: true })
   return copy
 }
 
-/** @returns what the program printed @throws Error with all it printed when it fails */
+/** @returns the output of the program @throws Error with the output when the program fails */
 export async function runIn(folder: string, program: string, words: string[]): Promise<string> {
   try {
     return (await execute(program, words, { cwd: folder, maxBuffer: 16 << 20 })).stdout

@@ -7,15 +7,17 @@ import { type Frame, moment, seldom } from './random-frames.ts'
 import { decimal, terms } from './random-prices.ts'
 
 export const PROPERTIES = ['model', 'region', 'constructor']
-/** Two are beyond the 65,536th code point or just below: JavaScript's own order is another. */
+/**
+ * Two values are above or just below code point 65,536, where JavaScript's own order differs from that of code points.
+ */
 const VALUES = ['a', 'b', 'B', '1', 'true', '2.5', '\uFF5E', '\u{1F600}']
-/** The first ones are met often. */
+/** The first values are drawn more often. */
 export const value = fc.constantFrom('a', 'a', 'a', 'b', 'b', ...VALUES)
 
 const values = fc.uniqueArray(value, { minLength: 1, maxLength: 5, size: 'max' })
 
 type UsedTerms = Exclude<PriceTerms, { model: 'flat' }>
-/** Most without bounds: a minimum hides what lies below it. */
+/** Most prices have no bounds, because a minimum hides all smaller amounts. */
 const usageTerms = fc
   .tuple(
     terms.filter((one): one is UsedTerms => one.model !== 'flat'),
@@ -37,7 +39,7 @@ const flatTerms = fc.record({
 })
 
 /**
- * By product: what usage of metrics and of the own currency feeds, what other currencies feed, and what nothing does.
+ * Prices by product: for usage of metrics and of the contract's currency, for other currencies, and for fixed charges.
  */
 export const priced = fc.record({
   a: fc.array(usageTerms, { minLength: 3, maxLength: 3 }),
@@ -49,7 +51,7 @@ export const priced = fc.record({
 
 export type Product = 'a' | 'b' | 'x' | 'fixed' | 'stated'
 
-/** Without what is there by default. */
+/** Omits fields with their default values. */
 export function priceToJson(product: Product, currency: string, of: PriceTerms): PriceJson {
   const json = { product_id: `product_${product}`, currency, model: of.model }
   if (of.model === 'flat') return { ...json, amount: of.amount, ...(!of.recurring && { recurring: false }) }
@@ -82,7 +84,7 @@ export function priceToJson(product: Product, currency: string, of: PriceTerms):
 export const priceId = (product: Product, index: number): string =>
   `price_${product}${index % { a: 3, b: 3, x: 2, fixed: 2, stated: 3 }[product]}`
 
-/** `own` is the contract's currency, and `eur` never is. */
+/** `own` is the contract's currency, which is never `eur`. */
 export const SOURCES = [...Array<'metric_t'>(5).fill('metric_t'), 'metric_u', 'own', 'eur'] as const
 
 const AGGREGATIONS: Aggregation[] = ['sum', 'sum', 'sum', 'count', 'count', 'max', 'min', 'avg', 'latest']
@@ -100,7 +102,7 @@ export const rate = fc.record({
   hasRest: fc.boolean(),
   isOfA: fc.boolean(),
   price: fc.nat({ max: 5 }),
-  /** In force ever; replaced by one of other prices; from a time on; until then; between two. */
+  /** Always in force; replaced by a rate with other prices; from a time on; until a time; or between two times. */
   lasting: fc.constantFrom(
     ...(['ever', 'ever', 'replaced', 'replaced', 'replaced', 'from', 'until', 'between'] as const),
   ),
@@ -109,7 +111,7 @@ export const rate = fc.record({
 
 type RateDraw = typeof rate extends fc.Arbitrary<infer T> ? T : never
 
-/** A card's rates: those that overlap one before are refused. */
+/** Makes a card's rates, and drops each one that overlaps an earlier one. */
 export function cardOf(draws: readonly RateDraw[], prefix: string, frame: Frame): RateJson[] {
   const card: RateJson[] = []
   const add = (one: Omit<RateJson, 'id'>) => {
@@ -141,7 +143,7 @@ export function cardOf(draws: readonly RateDraw[], prefix: string, frame: Frame)
   return card
 }
 
-/** What a rate measures and feeds; the prices of another number are others of the same product. */
+/** The usage and prices of a rate. Another number gives other prices of the same product. */
 function pricedBy(draw: RateDraw, price: number, { contract }: Frame) {
   if (draw.source === null) return { price_id: priceId('fixed', price) }
   const product = draw.source === 'eur' ? 'x' : draw.isOfA ? 'a' : 'b'

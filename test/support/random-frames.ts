@@ -4,18 +4,20 @@ import type { ContractJson } from './billing-vectors.ts'
 import { naivePeriod } from './naive-periods.ts'
 
 export const DAY_S = 86_400
-/** All usage of a world is before autumn 2026, and its contract not yet five years old: a service takes it. */
+/**
+ * All usage of a world is before autumn 2026, and its contract is less than five years old, so a service accepts it.
+ */
 const FIRST_START = Date.UTC(2023, 0, 1) / 1_000
 
-/** One of the times at which something begins or ends in a world, or any other. */
+/** A time in a world: one at which something begins or ends, or any other. */
 interface Moment {
-  /** Of the first, by its number; else any. */
+  /** The number of a time at which something begins or ends; null for any other time. */
   known: number | null
-  /** How far through the period and what is around it, in thousandths. */
+  /** The position in the period and its surroundings, in thousandths. */
   way: number
 }
 
-/** Without bias: else most would be the first ones. */
+/** Without bias, because fast-check would otherwise prefer small values. */
 export const thousandths = fc.noBias(fc.nat({ max: 999 }))
 export const moment: fc.Arbitrary<Moment> = fc.record({
   known: fc.option(fc.noBias(fc.nat({ max: 99 })), { freq: 2 }),
@@ -47,7 +49,7 @@ export const times = fc.record({
   cadence: fc.constantFrom<Cadence>('day', 'week', 'month', 'month', 'month', 'quarter', 'half_year', 'year'),
   startsAt: dayAndTime,
   anchor: fc.oneof(fc.constant(null), dayAndTime, fc.constantFrom(Date.UTC(2020, 1, 29) / 1_000)),
-  /** How many periods after the one it starts in. */
+  /** The number of periods after the one in which the contract starts. */
   periods: fc.nat({ max: 2 }),
   ends: fc.constantFrom('never', 'never', 'never', 'never', 'inside', 'period', 'later'),
   canceled: fc.constantFrom('never', 'never', 'never', 'inside', 'period'),
@@ -59,12 +61,12 @@ export const times = fc.record({
 
 type Times = typeof times extends fc.Arbitrary<infer T> ? T : never
 
-/** The contract without its lines, the period, and what happens when. */
+/** The contract without its lines, the period, and the times of events. */
 export interface Frame {
   contract: Omit<ContractJson, 'lines'>
   /** Two times within the period at which lines may be replaced. */
   cuts: [number, number]
-  /** That the period is asked for by. */
+  /** The second by which a request names the period. */
   second: number
   at: (moment: Moment) => number
 }

@@ -4,9 +4,7 @@ import { textOf } from './decimal-units.ts'
 
 const UNIT = 10n ** 18n
 
-/**
- * Decimal text from 0 on: whole numbers, halves and quarters, and crumbs of the 18th place, each often enough to meet.
- */
+/** Decimal text from 0 on: whole numbers, halves and quarters, and amounts with 18 places. Each kind occurs often. */
 const units = (max: bigint) =>
   fc.oneof(
     fc.bigInt(0n, max).map((n) => n * UNIT),
@@ -19,14 +17,14 @@ const units = (max: bigint) =>
 
 export const decimal = (max: bigint): fc.Arbitrary<string> => units(max).map(textOf)
 
-/** Also below zero, as usage may be. */
+/** The quantity may also be negative, like usage. */
 export const quantityText: fc.Arbitrary<string> = fc
   .tuple(units(60n), fc.integer({ min: 0, max: 9 }))
   .map(([n, sign]) => textOf(sign === 0 ? -n : n))
 
 export const per: fc.Arbitrary<string> = fc.constantFrom('1', '3', '1000', '3600', '1000000000000000000')
 
-/** Rising, the last without an end. */
+/** Tiers in rising order, the last without an upper bound. */
 export const tiers: fc.Arbitrary<Tier[]> = fc
   .tuple(
     fc.uniqueArray(
@@ -48,7 +46,7 @@ export const tiers: fc.Arbitrary<Tier[]> = fc
     }))
   })
 
-/** Minimum and maximum in any order they may have. */
+/** A minimum and a maximum that a price may have. */
 export const bounds = fc
   .tuple(fc.oneof(fc.constant('0'), decimal(20n)), fc.option(units(50n)), fc.option(units(50n)))
   .map(([includedQuantity, a, b]) => {

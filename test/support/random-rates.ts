@@ -3,7 +3,7 @@ import type { Rate } from '../../shared/domain/billing/rate.ts'
 
 const values = fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 2 })
 
-/** Of few sources, properties, values and seconds, so that two of them meet about as often as not. */
+/** Rates with few sources, properties, values and seconds, so that about half of all pairs overlap. */
 export const randomRate = (id: string): fc.Arbitrary<Rate> =>
   fc
     .record({

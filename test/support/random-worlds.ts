@@ -23,23 +23,23 @@ import {
 import { DAY_S, type Frame, frameOf, moment, often, seldom, thousandths, times } from './random-frames.ts'
 import { decimal, quantityText } from './random-prices.ts'
 
-/** What a period is rated by, and the period that is asked for. */
+/** The data by which a period is rated, and the requested period. */
 export interface RandomWorld {
   world: WorldJson
   request: InvoiceRequestJson
 }
 
-// Why all is made of numbers that are drawn first and put together then: a world that fails shrinks part by part, and
-// what depends on times (rates, lines, events, grants) can meet at the same ones, to the second.
+// Why numbers are drawn first and combined later: a failing world can shrink part by part, and rates, lines, events and
+// grants can have equal times, to the second.
 
-/** Mostly in the second half of the period: before, there would be little to see. */
+/** Mostly in the second half of the period, because an earlier time would leave little usage. */
 const asOf = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
   { weight: 3, arbitrary: fc.record({ known: fc.constant(null), way: fc.integer({ min: 500, max: 999 }) }) },
   { weight: 1, arbitrary: moment },
 )
 
-/** All that a property may be; the last are told by nothing. */
+/** All kinds of property values; queries never find the last ones. */
 const propertyValue = fc
   .oneof(
     { weight: 9, arbitrary: value },
@@ -97,7 +97,7 @@ const otherLine = fc.oneof(
 
 const lines = fc.record({
   cards: fc.tuple(cardLine, cardLine, cardLine),
-  /** How many times the card line is replaced, from which of the cuts on, and which of them is left out. */
+  /** The number of times that the card line is replaced, and the cuts at which this happens. */
   replaced: fc.constantFrom(0, 0, 1, 1, 2),
   cutFirst: fc.nat({ max: 1 }),
   gap: seldom(fc.nat({ max: 1 })),
@@ -119,7 +119,7 @@ function linesOf(draw: LinesDraw, prices: Record<string, PriceJson>, frame: Fram
     all.push({ id: `line_${all.length + 1}`, starts_at, ...(isEnding && { ends_at: endsAt }), ...of })
   }
 
-  // What begins late does so at a time at which other things do, too.
+  // A contract that begins later begins at a time at which other things also begin.
   const start = draw.start === null ? 0 : Math.min(frame.at(draw.start), cuts[draw.cutFirst] ?? 0)
   const starts = [start, ...cuts.slice(draw.cutFirst).slice(0, draw.replaced)]
   for (const [index, startsAt] of starts.entries()) {
@@ -168,7 +168,7 @@ function linesOf(draw: LinesDraw, prices: Record<string, PriceJson>, frame: Fram
 
 /** Up to 20 digits before and 18 after the point. */
 const anyQuantity = fc.bigInt(-(10n ** 38n) + 1n, 10n ** 38n - 1n).map(textOf)
-/** A number: the end of a tier, of which there are so many in a world. */
+/** A number selects the end of a tier of the world. */
 const someQuantity = fc.oneof(
   { weight: 16, arbitrary: thousandths },
   { weight: 25, arbitrary: quantityText },
@@ -214,7 +214,7 @@ function eventOf(
       corrected_at,
       ...(quantity === null ? { voided: true } : { quantity: textOfQuantity(quantity) }),
     })
-    // Nothing comes after a void.
+    // No correction follows a void.
     if (quantity === null) break
   }
   return {
@@ -231,7 +231,7 @@ function eventOf(
 const grant = fc.record({
   amount: positive(90n),
   isNegative: fc.constantFrom(false, false, false, true),
-  /** Null: long before. */
+  /** Null means long before the period. */
   effective: fc.option(moment, { freq: 2 }),
   expires: fc.option(moment, { freq: 2 }),
   voided: seldom(moment),
@@ -251,7 +251,7 @@ function grantOf(draw: GrantDraw, index: number, { contract, at }: Frame): Grant
   }
 }
 
-/** Worlds as the HTTP API would take them, with ids that are short names. */
+/** Worlds that the HTTP API would accept, with short names as ids. */
 export const randomWorld: fc.Arbitrary<RandomWorld> = fc
   .record({
     times,

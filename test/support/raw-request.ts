@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { until } from './until.ts'
 
 /**
- * Sends text over a connection of its own, as no client would write it.
+ * Sends text over a separate connection, which need not be valid HTTP.
  *
- * @param isWhole whether what came back so far is all that is waited for; a connection that closes ends it too
- * @returns what came back
+ * @param isWhole whether the answer so far is complete; the end of the connection also ends the answer
+ * @returns the answer
  */
 export async function rawRequest(
   url: string,
@@ -18,7 +18,7 @@ export async function rawRequest(
   let got = ''
   let isClosed = false
   socket.on('data', (chunk: Buffer) => (got += chunk.toString()))
-  socket.on('error', () => undefined) // it may be reset, which ends it
+  socket.on('error', () => undefined) // a reset also ends the connection
   socket.on('close', () => (isClosed = true))
   await once(socket, 'connect')
   socket.write(text)

@@ -13,29 +13,29 @@ import { until } from './until.ts'
 /** A Redis for one test file. */
 export interface TestRedis {
   url: string
-  /** As a process reads them, with a prefix of this file's own. */
+  /** The settings of a process, with a prefix for this file only. */
   config: RedisConfig & { url: string }
-  /** The same as settings. */
+  /** The settings as environment variables. */
   env: Record<string, string>
-  /** To look at what is there, and to put something else there. */
+  /** A client to read and change the data in Redis. */
   client: Redis
   close(): Promise<void>
 }
 
-/** One of our own, which can fail. */
+/** A separate Redis server, which a test can stop. */
 export interface OwnRedis extends TestRedis {
-  /** Stands still until it goes on (SIGSTOP). */
+  /** Stops the process with SIGSTOP until it is resumed. */
   pause(): Promise<void>
   goOn(): void
-  /** kill -9, and waits for the end. */
+  /** Kills it with kill -9, and waits for its end. */
   kill(): Promise<void>
-  /** On the same port, empty. */
+  /** Starts it again on the same port, without data. */
   start(): Promise<void>
 }
 
 const opened: TestRedis[] = []
 
-/** Closes what a suite opened; nothing when it is pending. */
+/** Closes the Redis of a suite; does nothing when the suite is pending. */
 export async function closeRedis(): Promise<void> {
   for (const redis of opened.splice(0)) await redis.close()
 }
@@ -43,8 +43,8 @@ export async function closeRedis(): Promise<void> {
 const hasServer = spawnSync('redis-server', ['--version']).status === 0
 
 /**
- * A Redis for the suite: the one at REDIS_URL, else one of our own. The suite is pending where there is neither, unless
- * REQUIRE_REDIS is 1.
+ * Finds a Redis for the suite: the one at REDIS_URL, or a new one. Without either the suite is pending; with
+ * REQUIRE_REDIS=1 it fails.
  */
 export async function useRedis(suite: Mocha.Context): Promise<TestRedis> {
   const url = process.env['REDIS_URL']
@@ -54,7 +54,7 @@ export async function useRedis(suite: Mocha.Context): Promise<TestRedis> {
   return redis
 }
 
-/** A Redis server of our own, on a free port; the suite is pending where there is none. */
+/** Starts a Redis server on a free port; the suite is pending if there is no Redis. */
 export async function startRedis(suite: Mocha.Context, ...options: string[]): Promise<OwnRedis> {
   if (!hasServer) return pending(suite, 'redis-server is not on the PATH')
   const [folder, port] = await Promise.all([makeTempFolder('redis'), findFreePort()])
@@ -98,7 +98,7 @@ export async function startRedis(suite: Mocha.Context, ...options: string[]): Pr
 function reachable(url: string): TestRedis {
   const prefix = `test-${randomBytes(4).toString('hex')}:`
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => 50, maxRetriesPerRequest: null })
-  client.on('error', () => undefined) // away on purpose
+  client.on('error', () => undefined) // the test has stopped Redis
   return {
     url,
     config: { url, timeoutMs: 100, prefix },

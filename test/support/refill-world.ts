@@ -15,7 +15,9 @@ export type RefillBody = SchemaOf<'Refill'>
 /** Limits that no test reaches. */
 export const NO_LIMITS: RefillLimits = { intervalMs: 0, perDayMax: 100_000 }
 
-/** An account and a metric with a refill configuration, and short ways to use, change and refill. */
+/**
+ * Makes an account and a metric with a refill configuration, and functions to report usage, to change it and to refill.
+ */
 export async function makeRefillWorld(running: RunningApi, amounts: object = {}) {
   const world = await makeStoredWorld(running, 1, 1)
   const { api, account, namespaceId } = world
@@ -51,7 +53,7 @@ export async function makeRefillWorld(running: RunningApi, amounts: object = {})
     path,
     sumByAccount: usage.sumByAccount.bind(usage),
     refillOnce,
-    /** Tries to refill once. @returns what came of it */
+    /** Tries to refill once. @returns the outcome */
     refill: async (options: Parameters<typeof refillOnce>[0] = {}): Promise<string> =>
       (await refillOnce(options)).kind,
     use: async (quantity: string): Promise<UsageEvent> => {

@@ -8,7 +8,10 @@ import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { testLog } from './log.ts'
 
-/** A rollup service in this process, which builds nothing by itself. @param changes what is otherwise than there */
+/**
+ * A rollup service in this process, which does not build rollups at its start. @param changes the options that differ
+ * from the defaults
+ */
 export const openKeeper = (
   client: ClickHouse,
   config: RollupConfig,

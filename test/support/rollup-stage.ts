@@ -9,7 +9,7 @@ import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through
 import { monthOf } from '../../shared/domain/month.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
-/** Longer than a process goes by the epoch it knows. */
+/** Longer than a process caches the epoch. */
 export const EPOCH_CACHED_MS = 1_100
 
 export type RollupStage = Awaited<ReturnType<typeof startRollupStage>>
@@ -17,10 +17,10 @@ export type RollupStage = Awaited<ReturnType<typeof startRollupStage>>
 const EPOCH_0 = 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, {slotS:UInt32}, 2)'
 
 /**
- * A database with rollups of short slots, and connections of their own for who writes, computes and reads.
+ * Makes a database with rollups of short slots, and separate connections for writers, the rollup service and readers.
  *
  * @param purpose names the database: letters, digits and underscores
- * @param slotS the length of a slot, in seconds; a part of 300
+ * @param slotS the length of a slot in seconds, a divisor of 300
  */
 export async function startRollupStage(purpose: string, slotS: number) {
   const forReaders = await createClickHouse(purpose)
@@ -41,13 +41,13 @@ export async function startRollupStage(purpose: string, slotS: number) {
   }
 }
 
-/** Before anything is rolled up. */
+/** Sets the length of a slot, before any rollup exists. */
 export async function setSlotLength(client: ClickHouse, slotS: number): Promise<void> {
   await client.command({ query: 'TRUNCATE TABLE rollup_epochs' })
   await client.command({ query: EPOCH_0, query_params: { slotS } })
 }
 
-/** Marks that stand. */
+/** Counts the marks that are not cancelled. */
 export async function countMarks(client: ClickHouse): Promise<number> {
   const [row] = await queryRows<{ marks: number }>(
     client,
@@ -65,7 +65,7 @@ const OF_EVENTS = `
   toString(sum(toUInt128(version))) AS version`
 
 interface Rolled {
-  /** A wide number comes as text. */
+  /** ClickHouse returns a wide number as text. */
   at: number | string
   account_id: string
   source: string
@@ -78,10 +78,10 @@ interface Rolled {
 }
 
 /**
- * Every slot, day, month and total that is closed says what the events say, to the last digit and with nothing missing
- * or over; for when no marks stand.
+ * Checks that every closed slot, day, month and total equals the result from the events, to the last digit, and that no
+ * row is missing or extra. There must be no marks.
  *
- * @returns how many rows of each were compared
+ * @returns the number of compared rows of each table
  */
 export async function expectRollupsExact(
   client: ClickHouse,

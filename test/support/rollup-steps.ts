@@ -15,11 +15,11 @@ import { subjectOf } from '../../shared/usage-lines/log-line-subjects.ts'
 import { pausing } from './pausing.ts'
 import type { RollupStage } from './rollup-stage.ts'
 
-/** Something that a rollup service does in one go. Closing and building reach up to so many seconds ago. */
+/** A step of a rollup service. Closing and building end a number of seconds before now. */
 export type RollupStep =
   { kind: 'close'; upTo: number } | { kind: 'late' } | { kind: 'rebuild'; upTo: number }
 
-/** Where each of them can crash. */
+/** The crash points of each step. */
 export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
   rebuild: ['rollup-building', 'rollup-built'],
   close: [
@@ -41,21 +41,21 @@ export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
   ],
 }
 
-/** Seconds after which a pending mark counts as ready: above what an insert may take. */
+/** Seconds after which a pending mark counts as ready. An insert never takes as long. */
 export const ORPHAN_S = 600
 
-/** Seconds before the end of its slot from which on usage is late. */
+/** Usage is late from this many seconds before the end of its slot. */
 const MARGIN_S = 15
 
-/** Marks are worked off as soon as they can be. */
+/** Marks are processed without a wait. */
 export const MARKS_AFTER = { orphanS: ORPHAN_S, lateAfterS: 0 }
 
-/** Works off what is marked. */
+/** Processes the marks. */
 export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AFTER): Promise<void> {
   await recomputeLate(deps, after)
 }
 
-/** Stores an event as the loader does. */
+/** Stores an event like the loader. */
 export async function storeAsLoader(
   { writing, epochs }: Pick<RollupStage, 'writing' | 'epochs'>,
   event: UsageEvent,
@@ -68,14 +68,14 @@ export async function storeAsLoader(
 
 class Crash extends Error {}
 
-/** What a service under test is told of named points: it ends at one of them. */
+/** Returns a callback for crash points, which throws at one of them. */
 export const crashingAt =
   (point: string | undefined) =>
   (reached: string): void => {
     if (reached === point) throw new Crash(reached)
   }
 
-/** Does something up to where it crashes. @returns whether it did */
+/** Runs work until its crash point. @returns whether it crashed */
 export async function untilCrash(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work()
@@ -87,10 +87,10 @@ export async function untilCrash(work: () => Promise<unknown>): Promise<boolean>
 }
 
 /**
- * Takes a step as a rollup service does, and tells whether it crashed.
+ * Runs a step of a rollup service, and returns whether it crashed.
  *
- * @param crashAt the point at which it ends, as if the machine had lost power there
- * @param pause is awaited between any two statements
+ * @param crashAt the point at which the step ends, as after a power failure
+ * @param pause awaited between any two statements
  */
 export function takeRollupStep(
   client: ClickHouse,

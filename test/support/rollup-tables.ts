@@ -1,4 +1,4 @@
-/** Every table that rollups are stored in, by epoch. */
+/** All tables of rollups, which have an epoch in each row. */
 export const ROLLUP_TABLES = [
   'usage_by_slot',
   'usage_by_slot_by_time',

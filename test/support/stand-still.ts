@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises'
 import { until } from './until.ts'
 
 /**
- * SIGSTOP, and waits until it holds: on a busy machine, what was being answered is answered before. SIGCONT lets the
- * process go on.
+ * Sends SIGSTOP, and waits until the process has stopped, because on a busy machine it may still answer requests before
+ * that. SIGCONT resumes the process.
  */
 export async function standStill(child: ChildProcess): Promise<void> {
   child.kill('SIGSTOP')
   const stat = `/proc/${child.pid ?? 0}/stat`
-  if (!existsSync(stat)) return // not on Linux, which alone tells
+  if (!existsSync(stat)) return // only Linux shows the state
   await until(async () => /\) T /.test(await readFile(stat, 'utf8')))
 }

@@ -8,21 +8,21 @@ import { endWithUs } from './end-with-us.ts'
 import type { HostOptions } from './host-analysts.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** The header of the user of `host-analysts` who may do everything. */
+/** The header of the user of `host-analysts` with all rights. */
 export const TRIAL = { authorization: `Basic ${Buffer.from('trial:a secret of trials').toString('base64')}` }
 
-/** `host-analysts` in a process of its own, on a data folder of its own. */
+/** `host-analysts` in a separate process, with its own data folder. */
 export interface AnalystHost {
   port: number
   url: string
   /** The engine's data folder. */
   folder: string
   process: ChildProcess
-  /** kill -9, and waits for the end. */
+  /** Kills it with kill -9, and waits for its end. */
   kill9(): Promise<void>
-  /** After kill9: on the same data, at another port. */
+  /** Starts it again after kill9, on the same data and another port. */
   restart(): Promise<void>
-  /** Ends it in an orderly way, and forgets its data. @returns how long that took, and the exit code */
+  /** Ends it in an orderly way, and deletes its data. @returns the duration, and the exit code */
   stop(): Promise<{ ms: number; code: number | null }>
 }
 

@@ -38,31 +38,33 @@ import { startService } from './start-service.ts'
 import { migrateEngines, startSharedEngines } from './start-services.ts'
 import { until } from './until.ts'
 
-/** A company of its own, and a client with its key. */
+/** A separate company, and a client with its key. */
 export interface TestCaller {
   api: ApiClient
-  /** Of the company, with every permission for data. */
+  /** The company's key, with every permission for data. */
   key: string
   namespaceId: string
 }
 
-/** What only an API in this process shows and lets be set. */
+/** Parts that are available only if the API runs in this process. */
 interface InsideApi {
-  /** What the API asked of the databases. */
+  /** The queries that the API sent to the databases. */
   counts: QueryCounts
-  /** Where the list of events ends: Unix seconds; the far future at first. */
+  /** The end of the list of events, in Unix seconds; at first far in the future. */
   listedUpTo: { second: number }
 }
 
 /** An API whose events the test stores itself. */
 export interface RunningApi {
-  /** The role that owns the tables is not needed: rows are changed in the caller's namespace. */
+  /** Connections with the role of the services, which is enough to change rows in the caller's namespace. */
   pool: Pool
   clickhouse: ClickHouse
-  /** Undefined where the API is a process of its own. */
+  /** Undefined if the API is a separate process. */
   inside: InsideApi | undefined
   newCaller(): Promise<TestCaller>
-  /** Loads events: in one insert as the loader does, or through Kafka and a loader; they count when it resolves. */
+  /**
+   * Loads events: in one insert like the loader, or through Kafka and a loader. They count when the promise resolves.
+   */
   store(events: readonly UsageEvent[]): Promise<void>
   stop(): Promise<void>
 }
@@ -70,8 +72,8 @@ export interface RunningApi {
 const FAR_FUTURE_S = 2 ** 32 - 1
 
 /**
- * Starts the API without gateway and loader: tests store events themselves, with any times and versions. As a process
- * it is the test run's, for whatever files look at, they make companies of their own.
+ * Starts the API without gateway and loader. Tests store events themselves, with any times and versions. A separate
+ * process belongs to the test run, and all files share it, each with its own companies.
  *
  * @param purpose names the databases: letters, digits and underscores
  */
@@ -96,7 +98,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       knownUsage: knownUsageReader(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
-      untilLoaded: () => Promise.resolve(), // what a test stores is there at once
+      untilLoaded: () => Promise.resolve(), // stored events count at once
       purges: openPurges(undefined),
     },
     {
@@ -152,7 +154,7 @@ async function makeCompany(pool: Pool): Promise<{ companyId: string; namespaceId
 /** Limits that no test reaches. */
 const NO_LIMITS = { RATE_LIMIT_REQUESTS_PER_S: '1000000', RATE_LIMIT_WRONG_KEYS_PER_MIN: '1000000' }
 
-/** The API as a process, and a loader and a rollup service beside it, which the files of a test run share. */
+/** Starts the API, a loader and a rollup service as processes, which the files of a test run share. */
 export async function startRunApi(): Promise<Shared<RunApi>> {
   const engines = await startSharedEngines('api', await requireKafka())
   await migrateEngines(engines)

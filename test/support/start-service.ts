@@ -7,37 +7,34 @@ import { until } from './until.ts'
 
 export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill' | 'rollup'
 
-/**
- * A service in a process of its own, as `npm run NAME` runs it. It may be ended and started again as often as one
- * likes.
- */
+/** A service in a separate process, as `npm run NAME` runs it. A test may end and start it several times. */
 export interface RunningService {
   name: ServiceName
-  /** Where it serves; another port after each start. Empty for those that serve nobody. */
+  /** Its URL, with another port after each start. Empty for a service without requests. */
   url: string
-  /** Where it answers probes and shows its metrics. */
+  /** The URL of its probes and metrics. */
   adminUrl: string
   process: ChildProcess
-  /** Everything it wrote since it was last started. */
+  /** Its output since its last start. */
   output: () => string
-  /** SIGTERM, and waits for the end. @returns the exit code, null when a signal ended it */
+  /** Sends SIGTERM, and waits for its end. @returns the exit code; null when a signal ended it */
   stop(): Promise<number | null>
-  /** kill -9, and waits for the end. */
+  /** Kills it with kill -9, and waits for its end. */
   kill9(): Promise<void>
-  /** Starts it again once it has ended, and waits until it says that it is ready. */
+  /** Starts it again after its end, and waits until it is ready. */
   restart(env?: Record<string, string>): Promise<void>
 }
 
 const START_MS = 60_000
 
-/** Ports 0 are free ones, so that several may run side by side. */
+/** Port 0 means a free port, so that several can run at the same time. */
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0' }
 
 const READY = /^Tally \w+ (?:serves on (\S+)|runs), probes on (\S+)$/m
 
 /**
- * Starts a service, and waits until it says that it is ready. Tests end what they start; what is left is killed when
- * the test run ends.
+ * Starts a service, and waits until it is ready. The test must end it; the test run kills remaining services at its
+ * end.
  *
  * @throws Error with its output when it does not start
  */
@@ -78,7 +75,7 @@ function spawnService(name: ServiceName, env: Record<string, string>): ChildProc
       ...process.env,
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
-      // Those of the test run are not for every Tally in it.
+      // A service does not use the Redis of the test run unless the test names it.
       REDIS_URL: '',
       KAFKA_BROKERS: '',
       ...env,

@@ -9,32 +9,32 @@ import { type AnalystHost, startAnalystHost } from './start-analyst-host.ts'
 import { type RunningService, type ServiceName, startService } from './start-service.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Servers that several processes share: PostgreSQL with a database of its own, and ClickHouse over HTTP. */
+/** Servers that several processes share: PostgreSQL with a separate database, and ClickHouse over HTTP. */
 export interface SharedEngines {
   db: TestDatabase
   clickhouse: AnalystHost
-  /** The settings that name them, the owner's included. */
+  /** The settings that name them, including that of the owner. */
   env: Record<string, string>
-  /** Ends them, and forgets what they hold; the PostgreSQL server is the test run's. */
+  /** Ends them and deletes their data. The PostgreSQL server belongs to the test run and continues. */
   close(): Promise<void>
 }
 
-/** All services as processes of their own, one each. */
+/** All services as separate processes, one of each. */
 export interface RunningServices extends Record<ServiceName, RunningService> {
-  /** One base URL for gateway and API, as an operator's proxy gives it; it stays when services start again. */
+  /** One base URL for gateway and API, as of a proxy in production. It does not change when services restart. */
   url: string
-  /** Of the live company `default`, with every permission. */
+  /** A key of the live company `default`, with every permission. */
   key: string
-  /** Of the test company `sandbox`. */
+  /** A key of the test company `sandbox`. */
   testKey: string
-  /** Ends the services, whichever still run. @returns their exit codes */
+  /** Ends the services that still run. @returns their exit codes */
   stop(): Promise<Record<ServiceName, number | null>>
 }
 
 /**
  * @param purpose names the database: letters, digits and underscores
- * @param brokers of the Kafka that holds the event log, in topics of its own; else it is a table in PostgreSQL
- * @param makeDatabase where the database is not on the PostgreSQL server of the test run
+ * @param brokers of the Kafka for the event log, in separate topics; without it the log is a table in PostgreSQL
+ * @param makeDatabase makes the database, if it is not on the PostgreSQL server of the test run
  */
 export async function startSharedEngines(
   purpose: string,
@@ -68,7 +68,7 @@ const kafkaSettings = (purpose: string, brokers: string): Record<string, string>
   KAFKA_MIN_INSYNC_REPLICAS: '1',
 })
 
-/** Migrates the servers as an operator does, with `npm run migrate`. */
+/** Migrates the servers with `npm run migrate`, like an operator. */
 export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promise<void> {
   const folder = await makeTempFolder('migrate')
   const { code, output } = await runProgram('standalone/migrate.main', {
@@ -84,7 +84,7 @@ export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promi
  *
  * @param env further settings of all services
  * @param envOf further settings of single services
- * @param prepare what else is done to the servers before the services start
+ * @param prepare changes the servers before the services start
  */
 export async function startServices(
   engines: SharedEngines,
@@ -131,7 +131,7 @@ export async function startServices(
   }
 }
 
-/** What services are told of the engines: everything but who owns the tables. */
+/** The settings of services: all except the owner of the tables. */
 export const envOfServices = ({ env }: Pick<SharedEngines, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'DATABASE_OWNER_URL'))
 

@@ -7,31 +7,34 @@ import { endOrphanedServer } from '../../shared/postgres/embedded/orphan.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** A Tally in a process of its own, as `npm start` runs it. */
+/** A Tally in a separate process, as `npm start` runs it. */
 export interface RunningTally {
   url: string
-  /** Where analysts query ClickHouse. */
+  /** The URL where analysts query ClickHouse. */
   analystUrl: string
-  /** Where it answers probes and shows its metrics. */
+  /** The URL of its probes and metrics. */
   adminUrl: string
-  /** Of the live company `default`, with every permission. */
+  /** A key of the live company `default`, with every permission. */
   key: string
-  /** Of the test company `sandbox`. */
+  /** A key of the test company `sandbox`. */
   testKey: string
   dataFolder: string
   process: ChildProcess
-  /** Everything it wrote so far. */
+  /** All its output so far. */
   output: () => string
-  /** SIGINT, and waits for the end. @returns the exit code, null when a signal ended it */
+  /** Sends SIGINT, and waits for its end. @returns the exit code; null when a signal ended it */
   stop(): Promise<number | null>
-  /** kill -9, and waits for the end. Its PostgreSQL runs on; another start on the folder ends it, or discard. */
+  /**
+   * Kills it with kill -9, and waits for its end. Its PostgreSQL continues until another start on the folder, or
+   * `discard`, ends it.
+   */
   kill9(): Promise<void>
-  /** Stops whatever still runs, and forgets the data. */
+  /** Stops all of its processes, and deletes the data. */
   discard(): Promise<void>
 }
 
 export interface StartOptions {
-  /** A folder of an earlier Tally; a new one otherwise. */
+  /** The folder of an earlier Tally; default: a new folder. */
   dataFolder?: string
   env?: Record<string, string>
 }
@@ -39,12 +42,12 @@ export interface StartOptions {
 const MAIN = path.join(PROJECT_ROOT, 'dist/services/standalone/main.js')
 const START_MS = 60_000
 
-/** Ports 0 are free ones, so that several may run side by side. */
+/** Port 0 means a free port, so that several can run at the same time. */
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', CLICKHOUSE_HTTP_PORT: '0' }
 
 const started = new Set<ChildProcess>()
 
-/** Starts Tally and waits until it serves. Tests end what they start; what is left is killed when the test run ends. */
+/** Starts Tally and waits until it serves. The test must end it; the test run kills remaining processes at its end. */
 export async function startTally(options: StartOptions = {}): Promise<RunningTally> {
   const dataFolder = options.dataFolder ?? path.join(await makeTempFolder('tally'), 'data')
   const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
@@ -53,7 +56,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
       UV_THREADPOOL_SIZE: '16',
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
-      // Those of the test run are for the suites that ask for them.
+      // Only suites that ask for Redis and Kafka use those of the test run.
       REDIS_URL: '',
       KAFKA_BROKERS: '',
       DATA_DIR: dataFolder,
@@ -94,7 +97,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
     discard: async () => {
       await stop()
       await endOrphanedServer(path.join(dataFolder, 'postgres'), testLog)
-      // A folder that was given may be in one that has other things.
+      // The parent of a given folder may contain other files, so only the folder itself is deleted.
       const made = options.dataFolder === undefined ? path.dirname(dataFolder) : dataFolder
       await rm(made, { recursive: true, force: true })
     },

@@ -4,14 +4,14 @@ import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { RunningApi, TestCaller } from './start-api.ts'
 import { makeReport } from './usage-event.ts'
 
-/** What a stored event may be given; the rest is made up. */
+/** The fields of a stored event that a test may set; the others are generated. */
 export type Stored = Partial<Pick<UsageEvent, 'accountId' | 'quantity' | 'occurredAt' | 'acceptedAt'>> & {
   source: string
   key?: string
   properties?: Properties
 }
 
-/** A company with accounts and metrics, whose events are stored without a gateway. */
+/** Makes a company with accounts and metrics, whose events are stored without a gateway. */
 export async function makeStoredWorld(running: RunningApi, accountCount = 1, metricCount = 2) {
   const caller = await running.newCaller()
   const accounts: string[] = []
@@ -46,7 +46,7 @@ export async function makeStoredWorld(running: RunningApi, accountCount = 1, met
       const given = { account_id: account, amount: '1', effective_at: 0, ...fields }
       return (await caller.api.create<{ id: string }>('/v2/grants', given)).id
     },
-    /** Changes rows in the caller's namespace, as operations will. */
+    /** Changes rows in the caller's namespace, like operations of the API. */
     async change(statement: string, values: readonly unknown[]): Promise<void> {
       await inNamespace(running.pool, namespaceId, (db) => db.query(statement, [...values]))
     },

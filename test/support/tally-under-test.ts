@@ -12,32 +12,32 @@ import { startServices, startSharedEngines } from './start-services.ts'
 import { startTally } from './start-tally.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** A whole Tally whose HTTP API is tested, however its services are laid out. */
+/** A whole Tally whose HTTP API is tested, with either layout of its services. */
 export interface TallyUnderTest {
-  /** Of gateway and API together. */
+  /** The URL of gateway and API together. */
   url: string
-  /** Of a live company, with every permission. */
+  /** A key of a live company, with every permission. */
   key: string
-  /** Of a test company. */
+  /** A key of a test company. */
   testKey: string
   /** The name of the live company. */
   company: string
-  /** The port of the service that serves a path, for who needs a bare connection. */
+  /** The port of the service that serves a path, for tests that need a bare connection. */
   portOf(path: string): number
   /** The processes that serve. */
   pids: number[]
-  /** Everything they wrote so far. */
+  /** All their output so far. */
   output(): Promise<string>
   /** Runs a maintenance command, as `npm run COMMAND` does. */
   command(...words: string[]): Promise<CommandResult>
-  /** Where its PostgreSQL is. */
+  /** The URLs of its PostgreSQL. */
   postgres: { serviceUrl: string; superuserUrl: string }
-  /** Stops it, and forgets its data. */
+  /** Stops it, and deletes its data. */
   end(): Promise<void>
 }
 
 /**
- * One for a file alone, with the companies `default` and `sandbox`. The file says why it cannot share one.
+ * Starts a Tally for one file, with the companies `default` and `sandbox`. The file must say why it cannot share one.
  *
  * @param env further settings of every process
  */
@@ -49,8 +49,8 @@ export async function startTallyUnderTest(env: Record<string, string> = {}): Pro
 let sharers = 0
 
 /**
- * One that files share, each with two companies of its own: for those that look at nothing but their companies, and
- * neither stop nor burden a process. It is started when the first one needs it, and ends with the test run.
+ * Returns the Tally that files share, with two new companies. It is for files that read only their own companies, and
+ * neither stop nor load a process. It starts when the first file needs it, and ends with the test run.
  */
 export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
   const tally = await askRun('tally')
@@ -75,10 +75,10 @@ export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
   }
 }
 
-/** Whoever shares it tries wrong keys from the same address. */
+/** A high limit, because all files that share the Tally send wrong keys from one address. */
 const OF_THE_SHARED = { RATE_LIMIT_WRONG_KEYS_PER_MIN: '100000' }
 
-/** The one that the files of a test run share. */
+/** Starts the Tally that the files of a test run share. */
 export const startRunTally = (): Promise<Shared<RunTally>> => start(OF_THE_SHARED)
 
 const underTest = ({ url, gatewayUrl, apiUrl, key, testKey, pids, commandEnv, postgres }: RunTally) => ({
@@ -118,7 +118,10 @@ async function startAsOne(env: Record<string, string>): Promise<Started> {
   }
 }
 
-/** On a PostgreSQL server of its own: roles, and whether they may connect, are of a whole server. */
+/**
+ * Starts the services as processes, with a separate PostgreSQL server, because roles and their right to connect belong
+ * to a whole server.
+ */
 async function startAsProcesses(env: Record<string, string>): Promise<Started> {
   const postgres = await startOwnPostgres()
   const engines = await startSharedEngines('under_test', await requireKafka(), () =>

@@ -13,19 +13,20 @@ export interface TrialOptions {
   database: string
   /** The secret of this trial. */
   password: string
-  /** Statements at once; more wait. */
+  /** The largest number of concurrent statements; further ones wait. */
   connections: number
   bodyBytesMax: number
 }
 
-/** Services as processes of their own on one embedded ClickHouse, as a user of its HTTP endpoint. */
+/** A user of the HTTP endpoint, so that services in separate processes can share one embedded ClickHouse. */
 export interface Trial extends EndpointUser, Closeable {}
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
 /**
- * Serves any statement with every right, in place of a ClickHouse server:
- * `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`. Whoever has the secret has the data, and this machine's files.
+ * Serves any statement with all rights, instead of a ClickHouse server:
+ * `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`. Anyone with the secret can read the data and this machine's
+ * files.
  */
 export async function openTrial(options: TrialOptions): Promise<Trial> {
   const { engine, database, password, connections, bodyBytesMax } = options
@@ -39,7 +40,7 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
     user: 'trial',
     password,
     bodyBytesMax,
-    // As with ClickHouse, a link that somebody clicks changes nothing.
+    // As in ClickHouse, a GET cannot change anything.
     mayGet: false,
     async answer(request, _signal, send) {
       requireDatabase(request.database, database)

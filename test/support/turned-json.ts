@@ -1,4 +1,4 @@
-/** What JSON says, with the fields in the opposite order at every level, as another library may write it. */
+/** Reverses the order of the fields at every level of a JSON value, as another library may write it. */
 export function turned<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item: unknown) => turned(item)) as T

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Between attempts, at first; what takes longer is asked less often, as asking takes from what is waited for. */
+/**
+ * The first pause between attempts. Later pauses are longer, because attempts slow down the work that is waited for.
+ */
 const FIRST_MS = 10
 const LONGEST_MS = 150
 
 /**
- * Tries again until something is there.
+ * Repeats an attempt until it succeeds.
  *
- * @param attempt gives false to be tried again
- * @throws Error when it is not there in time
+ * @param attempt returns false to be repeated
+ * @throws Error when no attempt succeeds in time
  */
 export async function until<T>(attempt: () => Promise<T | false>, timeoutMs = 30_000): Promise<T> {
   const deadline = performance.now() + timeoutMs

@@ -6,13 +6,13 @@ import {
   usageEventId,
 } from '../../shared/domain/usage-event.ts'
 
-/** Whose made-up events are, unless a test says so. */
+/** The default namespace of made-up events. */
 export const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
 export const ACCOUNT = `account_${'a'.repeat(32)}`
 
 let made = 0
 
-/** A report, as the gateway makes it; only what a test is about need be given. */
+/** Makes a report like the gateway; a test gives only the fields that matter. */
 export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}): UsageEvent {
   const { key = `key ${made++}`, ...given } = fields
   const event = {
@@ -37,8 +37,8 @@ export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}):
 }
 
 /**
- * A correction of an event: the whole of it, with what has changed. Made a millisecond after what was before, unless it
- * says when.
+ * Makes a correction of an event: the whole event with the changed fields. By default it is a millisecond later than
+ * the event's last version.
  */
 export function makeCorrection(event: UsageEvent, change: Partial<UsageEvent>): UsageEvent {
   const correctedAt = change.correctedAt ?? (event.correctedAt ?? event.acceptedAt) + 1_000

@@ -2,19 +2,19 @@ import type { TimeRange } from '../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
 
-/** A usage event as the plain model keeps it. */
+/** A usage event in the plain model. */
 export interface ModelEvent {
   id: string
   source: string
   quantity: string
   occurredAt: number
-  /** Rises with acceptance; equal for events of one request. */
+  /** Grows with acceptance; equal for events of one request. */
   acceptedOrder: number
   accountId?: string
   properties?: Record<string, unknown>
 }
 
-/** A grant as the plain model keeps it. */
+/** A grant in the plain model. */
 export interface ModelGrant {
   accountId: string
   source: string
@@ -30,8 +30,8 @@ export interface ModelBucket {
 }
 
 /**
- * What usage should be: a plain loop over the events, with nothing clever in it. An event counts once, its first report
- * with it, until it is corrected.
+ * Computes the expected usage with simple loops over the events. An event counts once, by its first report until it is
+ * corrected.
  */
 export class UsageModel {
   private readonly events = new Map<string, ModelEvent>()
@@ -58,7 +58,7 @@ export class UsageModel {
     return this.events.size
   }
 
-  /** By source, for events with startAt <= occurredAt < endAt. */
+  /** The usage by source of events with startAt <= occurredAt < endAt. */
   usage(
     aggregation: Aggregation,
     startAt: number,
@@ -75,7 +75,9 @@ export class UsageModel {
     )
   }
 
-  /** A bucket for each day or month between the seconds, both included; what lies outside of them does not count. */
+  /**
+   * Returns a bucket for each day or month between the two seconds, both included. Events outside them do not count.
+   */
   buckets(
     period: 'day' | 'month',
     aggregation: Aggregation,
@@ -99,14 +101,14 @@ export class UsageModel {
     return buckets
   }
 
-  /** When events of a range occurred. */
+  /** The times of the events in a range. */
   listTimes({ startAt, endAt }: TimeRange, isMeant: (event: ModelEvent) => boolean): number[] {
     return [...this.events.values()]
       .filter((event) => event.occurredAt >= startAt && event.occurredAt < endAt && isMeant(event))
       .map(({ occurredAt }) => occurredAt)
   }
 
-  /** When the first and the last of some events occurred. */
+  /** The times of the first and the last of some events. */
   span(isMeant: (event: ModelEvent) => boolean): { first: number; last: number } | undefined {
     const times = [...this.events.values()].filter(isMeant).map(({ occurredAt }) => occurredAt)
     return times.length === 0 ? undefined : { first: Math.min(...times), last: Math.max(...times) }
@@ -121,14 +123,14 @@ export class UsageModel {
     return { grant_total: textOf(granted), usage_total: textOf(used), balance: textOf(granted - used) }
   }
 
-  /** Every currency an account was granted, whatever became of the grant, by code. */
+  /** All currencies in which an account ever got a grant, by code. */
   grantedCurrencies(accountId: string): string[] {
     const sources = this.grants.filter((grant) => grant.accountId === accountId).map(({ source }) => source)
     return [...new Set(sources)].filter((source) => source.length === 3).sort()
   }
 }
 
-/** Whether a top-level property is a text, or a number or boolean that is written so. */
+/** Whether a top-level property is this text, or a number or boolean with this JSON text. */
 export function hasProperty(event: ModelEvent, name: string, value: string): boolean {
   const properties = event.properties ?? {}
   if (!Object.hasOwn(properties, name)) return false

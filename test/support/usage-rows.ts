@@ -1,7 +1,7 @@
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { UsageModel } from './usage-model.ts'
 
-/** The rows of ClickHouse, in a plain list: of each event the last correction counts, else the first report. */
+/** A plain list of ClickHouse's rows. For each event the last correction counts, or without one the first report. */
 export class UsageRows {
   private readonly rows: UsageEvent[] = []
 
@@ -9,12 +9,12 @@ export class UsageRows {
     this.rows.push(...rows)
   }
 
-  /** The events that count in a namespace, as they count now. */
+  /** The present versions of the events that count in a namespace. */
   counting(namespaceId: string): UsageEvent[] {
     return this.newest(namespaceId).filter(({ voided }) => !voided)
   }
 
-  /** … and those that were voided. */
+  /** The present versions of all events in a namespace, including voided ones. */
   newest(namespaceId: string): UsageEvent[] {
     const counting = new Map<string, UsageEvent>()
     for (const row of this.rows)
@@ -22,7 +22,7 @@ export class UsageRows {
     return [...counting.values()]
   }
 
-  /** The same as a plain model. */
+  /** The events that count in a namespace, as a plain model. */
   model(namespaceId: string): UsageModel {
     const model = new UsageModel()
     for (const row of this.counting(namespaceId))

@@ -16,7 +16,7 @@ export interface Reported {
 export type SourceUsage = SchemaOf<'AccountUsage'>['events_consumed'][number]
 export type EventBody = SchemaOf<'UsageEvent'>
 
-/** An account and two metrics of their own, and short ways to report and ask. */
+/** Makes an account and two metrics, and functions to report and read usage. */
 export async function makeWorld(api: ApiClient) {
   const { id: account } = await api.create<{ id: string }>('/v2/accounts', { name: 'a' })
   const { id: tokens } = await api.create<{ id: string }>('/v2/metrics', {
@@ -34,7 +34,7 @@ export async function makeWorld(api: ApiClient) {
       { headers },
     )
 
-  /** What was used, by metric or currency; asks until it is as expected, because loading takes a moment. */
+  /** The usage by metric or currency. */
   const usage = async (query = ''): Promise<Record<string, string>> => {
     const { body } = await api.get<SchemaOf<'AccountUsage'>>(
       `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295${query}`,
@@ -57,7 +57,7 @@ export async function makeWorld(api: ApiClient) {
   return { account, tokens, calls, report, reportAll, usage, counted, balance }
 }
 
-/** A body as gzip, with its header. */
+/** Compresses a body with gzip, and returns it with its header. */
 export const gzipped = (body: unknown) => ({
   raw: gzipSync(JSON.stringify(body)),
   headers: { 'content-encoding': 'gzip' },

@@ -16,9 +16,9 @@ interface DescribedOperation {
 type Schema = Record<string, unknown>
 
 /**
- * Makes an OpenAPI document of the requests as handlers get them. References are replaced by what they refer to, and
- * parameters and fields with a default are always there. In a POST, a null that means the same as no field does not
- * occur (shared/http/nulls-as-absent.ts). Parts without types are left out: headers, texts and answers.
+ * Makes an OpenAPI document of the requests that handlers get. References are replaced by their targets, and parameters
+ * and fields with a default are required. In a POST, a null that means an absent field does not occur
+ * (shared/http/nulls-as-absent.ts). Parts without types are left out: headers, texts and answers.
  */
 export function asHandled(document: Described): Described {
   const paths = Object.entries(document.paths).map(([path, operations]) => {
@@ -55,7 +55,7 @@ function bodyOf({ required, content }: Schema, isPost: boolean): Schema {
   return { required, content: media }
 }
 
-/** Makes each field with a default a required one. */
+/** Makes each field with a default required. */
 function withDefaults(schema: Schema): Schema {
   const { properties, required = [], ...rest } = mapInner(schema, withDefaults)
   if (!isObject(properties)) return rest
@@ -66,8 +66,8 @@ function withDefaults(schema: Schema): Schema {
 const SAY_NO_TYPE = ['description', 'example', 'examples', 'title', 'discriminator']
 
 /**
- * A part of the document, with references replaced by what they refer to.
- * @throws RangeError when it refers to itself
+ * Returns a part of the document, with references replaced by their targets.
+ * @throws RangeError when a reference refers to itself
  */
 function followed(document: Described, part: Schema): Schema {
   const follow = (value: unknown): unknown => {
@@ -91,7 +91,7 @@ const at = (document: Described, reference: string): unknown =>
     .split('/')
     .reduce<unknown>((outer, name) => (outer as Schema)[name], document)
 
-/** Removes null from fields that may also be left out, unless null has a meaning of its own. */
+/** Removes null from optional fields, unless null has its own meaning. */
 function withoutNulls(schema: Schema): Schema {
   const { properties, required = [], ...rest } = mapInner(schema, withoutNulls)
   if (!isObject(properties)) return rest

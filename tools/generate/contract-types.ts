@@ -9,14 +9,14 @@ import { openApiTypes } from './openapi-types.ts'
 const readContract = () => readFile(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')
 const SOURCES = ['openapi.yaml', 'tools/generate/contract-types.ts', 'tools/generate/openapi-types.ts']
 
-/** Operations and schemas as clients see them: a value with a default may be left out. */
+/** Operations and schemas for clients, which may omit a value with a default. */
 export const contractTypes: Maker = {
   file: 'contract/operations.d.ts',
   sources: SOURCES,
   make: async () => openApiTypes(await readContract(), ['--default-non-nullable', 'false']),
 }
 
-/** Requests as handlers get them. */
+/** Requests in the form that handlers get. */
 export const handledTypes: Maker = {
   file: 'contract/requests.d.ts',
   sources: [...SOURCES, 'tools/generate/as-handled.ts'],

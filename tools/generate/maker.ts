@@ -2,8 +2,8 @@
 export interface Maker {
   file: string
   /**
-   * All files that the result depends on, including the maker's own code: when none of them changed, neither does the
-   * result.
+   * All files that the result depends on, including the maker's own code. If no file changes, the result does not
+   * change.
    */
   sources: readonly string[]
   /** @returns the content of the file */

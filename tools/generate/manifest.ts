@@ -9,7 +9,7 @@ export type Manifest = Record<string, { file: string; sources: Record<string, st
 export const MANIFEST = 'tools/generate/manifest.json'
 
 /**
- * The manifest of a project's files as they are now.
+ * Computes the manifest of a project's present files.
  * @throws Error when one of them is missing
  */
 export async function manifestOf(root: string, makers: readonly Maker[]): Promise<Manifest> {
@@ -25,7 +25,7 @@ export async function manifestOf(root: string, makers: readonly Maker[]): Promis
 }
 
 /**
- * Describes each file that is not up to date; empty when all are. Needs no other tool and no network.
+ * Describes each file that is not up to date; empty when all are. This needs no other tool and no network.
  *
  * @param noted the manifest that was written at the last generation
  */

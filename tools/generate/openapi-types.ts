@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-/** The generator needs another TypeScript than this project has. So both are fetched only when they are needed. */
+/**
+ * The generator needs another version of TypeScript than this project. So npx fetches both only when they are needed.
+ */
 const PACKAGES = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
 
 /**
@@ -14,7 +16,7 @@ const PACKAGES = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
  * @param options of openapi-typescript's command
  */
 export async function openApiTypes(document: string, options: readonly string[] = []): Promise<string> {
-  // Why a folder of its own: the tool would apply the project's redocly.yaml, which is too strict for it.
+  // Why a separate folder: the tool would apply the project's redocly.yaml, whose rules are too strict here.
   const folder = await mkdtemp(path.join(tmpdir(), 'tally-contract-'))
   try {
     await writeFile(path.join(folder, 'openapi.yaml'), document)

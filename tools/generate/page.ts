@@ -4,13 +4,13 @@ import { format, resolveConfig } from 'prettier'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { Maker } from './maker.ts'
 
-/** A table of a page: first its head, then its rows, each a list of cells in Markdown. */
+/** A table of a page: first the row of its head, then its other rows, each a list of cells in Markdown. */
 export type Table = readonly (readonly string[])[]
 
 interface Page {
   /** The path below docs/. */
   name: string
-  /** What its tables are made from, besides the text of the page. */
+  /** The source files of its tables. */
   sources: readonly string[]
   /** The tables, by their names in the text. */
   tables: () => Promise<Record<string, Table>>
@@ -35,7 +35,7 @@ export function pageMaker({ name, sources, tables }: Page): Maker {
   }
 }
 
-/** @throws RangeError when the text names a table that does not exist, or does not name one that does */
+/** @throws RangeError when the text names an unknown table, or does not name every table */
 export function fillIn(text: string, tables: Readonly<Record<string, Table>>): string {
   const left = new Set(Object.keys(tables))
   const filled = text.replaceAll(/^<!-- table (.+) -->$/gm, (_, name: string) => {

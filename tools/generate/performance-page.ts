@@ -4,7 +4,7 @@ import type { Compared } from '../../bench/targets.ts'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { pageMaker, type Table } from './page.ts'
 
-/** The stored results of each bench: files of bench/results. If there are several of one bench, the newest counts. */
+/** The stored results of each bench, which are files of bench/results. If a bench has several, the newest counts. */
 const RESULTS = {
   all: ['all', 'all-later'],
   ingest: ['all-ingest'],
@@ -24,7 +24,7 @@ type Bench = keyof typeof RESULTS
 
 const fileOf = (name: string) => `bench/results/${name}.json`
 
-/** What bench/machine.ts writes into each result. */
+/** The fields that bench/machine.ts writes into each result. */
 interface Result {
   at: string
   machine: string
@@ -63,7 +63,7 @@ interface BalanceRow extends Took {
   cpuMs: number
 }
 
-/** What the tables show of each bench, besides what is compared. */
+/** The figures of each bench in the tables, besides those with a floor or target. */
 interface Details {
   all: unknown
   ingest: { rows: readonly IngestRow[] }
@@ -119,7 +119,7 @@ function runsTable(results: Results): Table {
   return [['Bench', 'Measured', 'Commit', 'Load'], ...rows]
 }
 
-/** A row for each machine, as these may differ. */
+/** Returns a row for each machine, because results may come from different machines. */
 function machinesTable(results: Results): Table {
   const all = Object.entries(results)
   const machines = [...new Set(all.map(([, { machine }]) => machine))]
@@ -167,7 +167,7 @@ const namedTable = (rows: readonly ({ name: string } & Took)[]): Table => [
   ...rows.map((row) => [row.name, ...took(row)]),
 ]
 
-/** A row for each kind of body and log, with the time of a bare handler for the same bodies in the same run. */
+/** Returns a row for each kind of body and log, with the rate of a bare handler for the same bodies in the same run. */
 function ingestTable(rows: readonly IngestRow[]): Table {
   const table = rows.flatMap((row, at) => {
     const bare = rows[at + 1]
@@ -194,7 +194,7 @@ function ingestTable(rows: readonly IngestRow[]): Table {
   return [head, ...table]
 }
 
-/** A row for each kind of run, with the least and the greatest value of its runs. */
+/** Returns a row for each kind of run, with the minimum and the maximum of its runs. */
 function loadTable(rows: readonly LoadRow[]): Table {
   const table = [...new Set(rows.map(({ name }) => name))].map((name) => {
     const runs = rows.filter((row) => row.name === name)
@@ -220,7 +220,7 @@ const tablesTable = (tables: Details['storage']['tables']): Table => [
     .map(({ table, rows, bytesAnEvent }) => [`\`${table}\``, shown(rows / 1e6), shown(bytesAnEvent)]),
 ]
 
-/** The number of connections for which balances beside other work are shown. */
+/** The number of connections for which the table shows balances during other work. */
 const MANY = 64
 
 function balancesTable(rows: readonly BalanceRow[]): Table {
@@ -257,7 +257,7 @@ function range(values: readonly number[]): string {
   return least === most ? least : `${least} to ${most}`
 }
 
-/** Whole numbers are shown as they are; others with at least three digits: 0.85, 5.94, 95.0, 35,213. */
+/** Formats a number: a whole number unchanged, others with at least three digits: 0.85, 5.94, 95.0, 35,213. */
 function shown(value: number): string {
   if (Number.isInteger(value)) return value.toLocaleString('en-US')
   const size = Math.abs(value)

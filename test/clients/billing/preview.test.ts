@@ -8,7 +8,7 @@ import { previewWith } from '../core/run-program.ts'
 
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
-/** More than a page. */
+/** More contracts than a page has. */
 const CONTRACTS = 103
 
 interface Summary {

@@ -13,14 +13,14 @@ interface Named {
 }
 
 const DAY = 86_400
-/** By account, of one metric; 104 more accounts have 1 each, so that there is a second page. */
+/** The usage of accounts in one metric. 104 more accounts have 1 each, so that there is a second page. */
 const USED = ['500', '1000', '1000.5', '2000', '5000']
 const OTHERS = 104
 
 describe('simulate-prices', function () {
   this.timeout(60_000)
   let shared: TallyUnderTest
-  /** As its test company, which can be waited for. */
+  /** With the key of its test company, because only a test company has a drain. */
   let tally: Pick<TallyUnderTest, 'url' | 'key'>
   let folder: string
   /** The first second of last month. */
@@ -111,7 +111,7 @@ describe('simulate-prices', function () {
   it('draws where most differences lie', async () => {
     const named = accounts.slice(0, USED.length).flatMap((id) => ['--account', id])
     const { out } = await run(['--card', 'new', '--against', 'old', ...named])
-    // From -14 to 2 on 60 places: -2 is on the 45th, 1 on the 56th, and 1.99 on the last.
+    // The axis from -14 to 2 has 60 columns: -2 is in the 45th, 1 in the 56th, and 1.99 in the last.
     expect(out).to.match(/ +-14 +-2 +\+1 +\+1\.99 +\+2\n {2}├─{43}█{11}┃█{4}\n/)
     expect(out.match(/^account_/gm)).to.have.length(USED.length)
   })

@@ -9,7 +9,7 @@ import type { Program, ProgramContext } from '../../../clients/core/program.ts'
 import { runImport } from '../../../clients/reporter/import/run-import.ts'
 import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
-/** What a program did. */
+/** The result of a program. */
 export interface Outcome {
   code: number
   /** Standard output and standard error as text. */
@@ -64,14 +64,14 @@ async function run(
   return outcome
 }
 
-/** A program as a process of its own. */
+/** A program in a separate process. */
 export interface StartedReporter {
   process: ChildProcess
-  /** Resolves when it has ended; the code is null when a signal ended it. */
+  /** Resolves when the process has ended; the code is null when a signal ended it. */
   ended: Promise<{ code: number | null; out: string; err: string }>
 }
 
-/** Starts `npm run import` or `npm run simulate` as a process of its own, to be interrupted or killed. */
+/** Starts `npm run import` or `npm run simulate` in a separate process, which a test can interrupt or kill. */
 export function startReporter(program: 'import' | 'simulate', args: readonly string[]): StartedReporter {
   const main = path.resolve(import.meta.dirname, `../../../clients/reporter/${program}.main.js`)
   const child = spawn(process.execPath, ['--enable-source-maps', main, ...args], {

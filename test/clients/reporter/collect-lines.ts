@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { BadLine, InputLine, InputLines } from '../../../clients/reporter/import/input-line.ts'
 
-/** A stream of these bytes, cut where one likes. */
+/** A stream of these bytes, in chunks that end at the given positions. */
 export function streamOf(text: string | Buffer, cuts: readonly number[] = []): Readable {
   const bytes = Buffer.from(text)
   const edges = [0, ...[...cuts].sort((a, b) => a - b).filter((cut) => cut < bytes.length), bytes.length]

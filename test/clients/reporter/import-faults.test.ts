@@ -20,7 +20,7 @@ describe('import through failures', () => {
 
   before(async function () {
     this.timeout(60_000)
-    // Why a Tally of its own: it is killed.
+    // Why a separate Tally: the test kills it.
     tally = await startTally()
     folder = await makeTempFolder('import-faults')
     await writeFile(path.join(folder, 'key'), `${tally.key}\n`)
@@ -34,7 +34,7 @@ describe('import through failures', () => {
     await rm(folder, { recursive: true })
   })
 
-  /** A file of so many lines of quantity 1, many of them equal, and the arguments to import it. */
+  /** Makes a file of lines with quantity 1, many of them equal, and returns the arguments of its import. */
   async function prepare(lines: number, batchSize = 10): Promise<{ account: string; args: string[] }> {
     const account = `acme-${randomBytes(4).toString('hex')}`
     const file = path.join(folder, `${account}.csv`)
@@ -57,7 +57,7 @@ describe('import through failures', () => {
     }
   }
 
-  /** Stands in front of Tally; only batches of events meet a fate. */
+  /** Starts a proxy in front of Tally that fails only for batches of events. */
   async function failBatches(fateOf: (n: number) => Fate | Promise<Fate>): Promise<FaultyProxy> {
     proxy = await faultyProxy(tally.url, (_, at, n) => (at === BATCH_PATH ? fateOf(n) : 'pass'))
     return proxy

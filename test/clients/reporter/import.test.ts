@@ -17,7 +17,7 @@ describe('import', () => {
 
   before(async function () {
     this.timeout(60_000)
-    // Why a Tally of its own: an import finds key and address in its data folder.
+    // Why a separate Tally: an import finds key and address in its data folder.
     tally = await startTally()
     folder = await makeTempFolder('import')
     await writeFile(path.join(folder, 'key'), `${tally.key}\n`)
@@ -102,7 +102,7 @@ describe('import', () => {
     )
     expect(await usageOf(tally, account)).to.deep.equal(expected)
 
-    // and another source is other usage
+    // with another source the lines are other usage
     await run([...piped, '--source', 'other machine'], { input: csv(lines, '\n') })
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: `${600 * 2}/600` })
   })
@@ -244,7 +244,7 @@ describe('import', () => {
 
   it('sends the rest of a batch that Tally refuses in parts, and names each line once', async () => {
     const account = newName('acme')
-    const old = (n: number) => n % 3 === 0 // more of them than one answer names
+    const old = (n: number) => n % 3 === 0 // more wrong events than one answer names
     const csv = [
       'at,in,out',
       ...Array.from({ length: 200 }, (_, n) => `${old(n) ? 1_000_000_000 : AT},1,${n}`),
@@ -479,7 +479,7 @@ describe('import', () => {
   it('makes no account whose id cannot be seen or asked for, and says so', async () => {
     const name = newName('acme')
     const [first, second] = ['account,at,tokens', `${name},${AT},1`]
-    // Two files put together: the second begins with a mark. Then an id with something in it.
+    // Two concatenated files: the second begins with a byte order mark. Then an id with an invisible character.
     const file = await fileWith(
       `\ufeff\ufeff${first}\n${second}\n\ufeff${name},${AT},2\n${name}\u200b,${AT},4\n\u202e${name},${AT},8\n..,${AT},16\n`,
     )

@@ -58,7 +58,7 @@ describe('reading CSV', () => {
   it('passes over one that comes byte by byte', async () => {
     const cuts = [1, 2, 3, 4, 5, 6, 7]
     expect((await read('\uFEFF\uFEFFa,b\n1,2', AB, {}, cuts)).map(shortOf)).to.deep.equal(['2: 1|2'])
-    // No mark, though it begins like one.
+    // This begins like a byte order mark, but is none.
     expect(
       (await read('\uFEBFa,b\n1,2', { cells: ['b'], properties: [] }, {}, cuts)).map(shortOf),
     ).to.deep.equal(['2: 2'])
@@ -113,7 +113,7 @@ describe('reading CSV', () => {
   })
 
   it('stops gathering a record that never ends', async () => {
-    const tail = '",5\n6,7\n'.repeat(100_000) // where it could seem to be well again
+    const tail = '",5\n6,7\n'.repeat(100_000) // where the parser could wrongly recover
     const lines = await short(
       `a,b\n1,2\n3,"${'x\n'.repeat(RECORD_BYTES_MAX)}${tail}`,
       AB,

@@ -71,7 +71,7 @@ describe('simulate', () => {
 
   it('notices when totals are off by one event', async function () {
     this.timeout(60_000)
-    // given: someone else reports to one of the accounts while it runs
+    // given: another client reports usage of one of the accounts during the run
     await run(['--events', '1', '--accounts', '3', '--probe-every', '0'])
     const account = await accountIdOf(tally, 'simulated-2')
     const stranger = { account_id: account, currency: 'usd', quantity: '0.000000000000000001' }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningTally } from '../../support/start-tally.ts'
 
-/** What Tally answers about one account: `sum/count` by the metric's name or the currency. */
+/** Tally's usage of one account: `sum/count` by the metric's name or the currency. */
 export type Answers = Record<string, string>
 
 interface UsageBody {
@@ -10,11 +10,11 @@ interface UsageBody {
 
 type Reachable = Pick<RunningTally, 'url' | 'key'>
 
-/** ISO 4217 keeps this code for tests. */
+/** ISO 4217 reserves this code for tests. */
 const MARKER_CURRENCY = 'xts'
 const VISIBLE_MS = 30_000
 
-/** Asks Tally, and takes nothing but a 200 or 202. */
+/** Sends a request to Tally, which must be answered with 200 or 202. */
 export async function askJson<T>(tally: Reachable, path: string, body?: object): Promise<T> {
   const response = await fetch(`${tally.url}${path}`, {
     headers: { 'x-api-key': tally.key, 'Content-Type': 'application/json' },
@@ -29,8 +29,8 @@ export const accountIdOf = async (tally: Reachable, externalId: string): Promise
   (await askJson<{ id: string }>(tally, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`)).id
 
 /**
- * All usage of an account once everything that was accepted before is counted: a marker is reported last and waited
- * for, and the events of one account are counted in the order they were accepted.
+ * All usage of an account, when all earlier reports are counted. It reports a marker and waits for it, because the
+ * events of an account are counted in the order of their acceptance.
  */
 export async function usageOf(tally: Reachable, externalId: string): Promise<Answers> {
   const id = await accountIdOf(tally, externalId)

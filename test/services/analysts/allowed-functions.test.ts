@@ -10,16 +10,14 @@ import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts
 import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
-/** Tells by the error what it was taken for: a time zone by this name, or a data type that has one. */
+/** A text whose error shows how a function read it: as a time zone of this name, or as a data type with one. */
 const PROBE = String.raw`'DateTime(\'No/Such\')'`
 const TAKEN_FOR_ZONE = "Cannot load time zone DateTime('No/Such')"
 const TAKEN_FOR_TYPE = /Cannot load time zone No\/Such|must be a valid type name. Got: DateTime\('No\/Such'\)/
 
 const [TIME, TEXT, NUMBER, UNIT, FORMAT] = ['now()', "'2026-01-01'", '7', "'day'", "'%Y'"]
 
-/**
- * Arguments among which the probe stands in every place that a function has, the others such as functions take them.
- */
+/** Lists of arguments with the probe at every position. The other arguments have types that functions accept. */
 const ARGUMENTS = [
   [[PROBE]],
   [[TIME, TEXT, NUMBER, "'x'::Dynamic"], [PROBE]],
@@ -31,7 +29,7 @@ const ARGUMENTS = [
   ...[4, 6, 8].map((place) => [...Array.from({ length: place }, () => [NUMBER]), [PROBE]]),
 ].flatMap(combinations)
 
-/** That there are too many or too few arguments: what stands in which place makes no difference then. */
+/** The error of too many or too few arguments, for which the positions do not matter. */
 const WRONG_NUMBER = /Code: (?:34|35|42|62)\./
 
 interface Find {
@@ -84,7 +82,7 @@ describe('the functions that analysts may use', function () {
     await clickhouse.close()
   })
 
-  /** One call for each function and place. */
+  /** Keeps one call for each function and position. */
   const distinct = (finds: readonly Find[]): Find[] => [
     ...new Map(finds.map((find) => [`${find.name} ${find.place}`, find])).values(),
   ]

@@ -27,7 +27,7 @@ describe('analysts at the ClickHouse endpoint', () => {
   const insert = (...events: UsageEvent[]) =>
     usageEventRepository(clickhouse.client).insertLines(Buffer.from(events.map(usageEventToLine).join('\n')))
   const ask: AnalystEndpoint['ask'] = (...args) => endpoint.ask(...args)
-  /** The text of an answer that went well. */
+  /** Sends a query that must succeed, and returns the text of the answer. */
   const read = async (query: string, url: Record<string, string> = {}) => {
     const { status, text } = await ask(query, url)
     expect(status, text).to.equal(200)

@@ -10,7 +10,10 @@ import { attacks, attacksByUrl, type Targets } from './attacks.ts'
 
 const CANARY = 'canary-7f3a9c'
 
-/** Refused by us, or something the engine itself does not have; never an answer, and never a failure of our own. */
+/**
+ * Error codes of our refusals, and of functions that the engine does not have. An attack must never get an answer or
+ * cause an internal error.
+ */
 const REFUSALS = [36, 46, 48, 50, 60, 62, 73, 81, 168, 456, 457, 497]
 
 describe('attacks on the ClickHouse endpoint', () => {
@@ -41,7 +44,7 @@ describe('attacks on the ClickHouse endpoint', () => {
     await clickhouse.close()
   })
 
-  /** What an attack might have changed. */
+  /** Reads the state that an attack could have changed. */
   async function traces(): Promise<Record<string, string> | undefined> {
     const [row] = await queryRows<Record<string, string>>(
       clickhouse.client,

@@ -1,10 +1,10 @@
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 
-/** What the attacks below are after. */
+/** The targets of the attacks below. */
 export interface Targets {
-  /** A file that only this machine's user may read, and that holds the canary. */
+  /** A file with the canary, which only this machine's user may read. */
   file: string
-  /** A file that must not come to be. */
+  /** A file that must not be created. */
   written: string
   /** The services' database. */
   database: string
@@ -14,7 +14,7 @@ export interface Targets {
 
 const quote = (text: string): string => `'${text.replaceAll("'", "\\'")}'`
 
-/** Queries that must be refused, by what they try. Each would give the canary away, write a file, or reach out. */
+/** Queries that must be refused, by their purpose. Each would reveal the canary, write a file, or open a connection. */
 export function attacks({ file, written, database, analytics }: Targets): Record<string, string[]> {
   const path = quote(file)
   const table = `${database}.usage_events`
@@ -398,7 +398,7 @@ export function attacks({ file, written, database, analytics }: Targets): Record
   }
 }
 
-/** Attacks that travel in the URL or in headers. */
+/** Attacks in the URL or in headers. */
 export function attacksByUrl({
   file,
   written,

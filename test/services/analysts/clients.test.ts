@@ -4,13 +4,13 @@ import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
 import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { ACCOUNT } from '../../support/usage-event.ts'
 
-/** What a first run fetches comes over the network. */
+/** Long, because the first run fetches packages over the network. */
 const TIMEOUT_MS = 600_000
 const EVENTS = 20_000
-/** Not exact in any double: its last digit is the 28th. */
+/** No double holds this quantity exactly, because its last digit is the 28th. */
 const QUANTITY = '1234567890.000000000000000001'
 const SUM = '24691357800000.00000000000002'
-/** As a Decimal with 18 digits is written by drivers. */
+/** The sum in the form of drivers, with 18 decimal places. */
 const PADDED_SUM = `${SUM}0000`
 const VIEWS = 'daily_usage events'
 const DATABASE = 'tally_analytics'
@@ -20,7 +20,8 @@ describe('drivers of analysts, with their default settings', function () {
   let host: AnalystHost
   let columns: string
 
-  // Why an engine of its own: the analysts' role sees the views of all databases in it, those of other tests too.
+  // Why a separate engine: the analysts' role sees the views of all databases in the engine, including those of other
+  // tests.
   before(async () => {
     host = await startAnalystHost()
     const stored = await askAt(
@@ -45,7 +46,7 @@ describe('drivers of analysts, with their default settings', function () {
   })
 
   const address = () => new URL(host.url).host
-  /** The lines that a program prints, each a name and a value. */
+  /** Runs a program, and returns its output lines as names and values. */
   const told = async (folder: string, program: string, words: string[]): Promise<string[][]> => {
     const printed = await runIn(folder, program, words)
     return printed

@@ -3,7 +3,7 @@ import { cityHash128 } from '../../../services/analysts/native/city-hash.ts'
 import { compressedBlocks } from '../../../services/analysts/native/compressed-blocks.ts'
 import { unpackBlocks } from './unpack-blocks.ts'
 
-/** The hash of madeUp(length), high word first, as go-faster/city computes it (CH128), which the Go driver uses. */
+/** The hash of madeUp(length), high word first, from go-faster/city (CH128), which the Go driver uses. */
 const VECTORS: readonly (readonly [length: number, hash: string])[] = [
   [0, '3cb540c392e51e293df09dfc64c09a2b'],
   [1, 'f63f00aff7b3ec3746c132042e4a16df'],

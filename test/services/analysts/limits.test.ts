@@ -10,7 +10,7 @@ const MB = 1_024 * 1_024
 /** TOO_MANY_SIMULTANEOUS_QUERIES */
 const BUSY = 202
 
-/** Runs for hours if nothing ends it. */
+/** A query that runs for hours unless a limit ends it. */
 const ENDLESS =
   'SELECT count() FROM events AS a, events AS b, events AS c WHERE cityHash64(a.event_id, b.event_id, c.event_id) = 1'
 
@@ -97,7 +97,7 @@ describe('limits of the ClickHouse endpoint', function () {
       const cut = await ask('SELECT event_id FROM events', {
         max_result_rows: '30000',
         result_overflow_mode: 'break',
-        ...url, // the block is not theirs to set
+        ...url, // analysts cannot set the block size
       })
       expect(cut.text.split('\n').length).to.be.within(30_001, 200_001)
     }
@@ -117,7 +117,7 @@ describe('limits of the ClickHouse endpoint', function () {
   })
 
   it('gives judging and answering the time of one query together', async () => {
-    // Computed while it is judged, and again for the answer; nothing ends it within.
+    // The engine computes this constant during the check and again for the answer, and no limit ends it in between.
     const constant = (n: number) =>
       `SELECT (SELECT arraySum(x -> length(${'SHA512('.repeat(9)}toString(x)${')'.repeat(9)}), range(${n})))`
     const { ms } = await timed(service(constant(400_000)))
@@ -197,7 +197,7 @@ describe('limits of the ClickHouse endpoint', function () {
       const { answer, ms } = await timed(ask(query))
       expect(answer.code, answer.text.slice(0, 200)).to.not.equal(1002)
       expect(ms, `${query.slice(0, 100)}: ${answer.text.slice(0, 200)}`).to.be.lessThan(8_000)
-      // The process has other things to do: its event loop is never held for long.
+      // The event loop is never blocked for long.
       expect((await health).ms, query.slice(0, 100)).to.be.lessThan(600)
     }
   })
@@ -235,7 +235,7 @@ describe('limits of the ClickHouse endpoint', function () {
   })
 
   it('turns away more than may wait', async () => {
-    // Heavy ones, so that hardly anybody's turn comes while the others arrive.
+    // Heavy queries, so that few get their turn while the others arrive.
     const answers = await Promise.all(Array.from({ length: 320 }, () => ask(ENDLESS)))
     const turnedAway = answers.filter(({ code }) => code === BUSY)
     expect(turnedAway.every(({ text }) => text.includes('Too many simultaneous queries'))).to.equal(true)
@@ -274,7 +274,8 @@ describe('limits of the ClickHouse endpoint', function () {
       await sleep(afterMs)
       asked.destroy()
     }
-    // As a rule the first are judged or run when their client goes, and some of the second are being compressed.
+    // Usually the first queries are checked or run when their client disconnects, and answers of the second are
+    // compressed.
     const large =
       'SELECT arrayStringConcat(arrayMap(i -> hex(cityHash64(event_id, i)), range(9))) FROM events LIMIT 48000'
     for (let i = 0; i < 20; i++) await leave('SELECT 1', i + 1)
@@ -284,7 +285,7 @@ describe('limits of the ClickHouse endpoint', function () {
       expect(answer.text).to.equal('1\n')
       expect(ms).to.be.lessThan(1_500)
     }
-    // Nobody kills what is over.
+    // A query that has ended is not killed.
     const kills = () =>
       service("SELECT value FROM system.events WHERE event = 'Query'").then(({ text }) => Number(text))
     const before = await kills()

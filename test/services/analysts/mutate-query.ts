@@ -8,7 +8,7 @@ type Mutation =
   | { kind: 'insert'; at: number; text: string }
   | { kind: 'wrap'; frame: number }
 
-/** Around a query, and around a part of one. */
+/** Frames around a query or a part of one. */
 const FRAMES: ((query: string) => string)[] = [
   (q) => `SELECT * FROM (${q})`,
   (q) => `WITH x AS (${q}) SELECT * FROM x`,
@@ -91,7 +91,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.oneof(
   fc.record({ kind: fc.constant('wrap' as const), frame: fc.nat({ max: FRAMES.length - 1 }) }),
 )
 
-/** Queries that are a few random changes away from known ones, parts of others spliced in. */
+/** Queries that differ from the corpus by a few random changes, with parts of other queries inserted. */
 export function mutatedQueries(corpus: readonly string[]): fc.Arbitrary<string> {
   return fc
     .tuple(fc.constantFrom(...corpus), fc.constantFrom(...corpus), fc.array(mutation, { maxLength: 5 }))

@@ -24,10 +24,10 @@ import { mutatedQueries } from './mutate-query.ts'
 
 const CANARY = 'canary-51d0be'
 
-/** `FUZZ_RUNS=20000` looks longer. */
+/** The number of runs; `FUZZ_RUNS=20000` sets more. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 150)
 
-/** What takes longer than limits allow is told: it found a way around them. */
+/** A query that takes longer than the limits allow is reported, because it has evaded them. */
 const TOLD_MS = 10_000
 
 const HARMLESS = [
@@ -49,17 +49,19 @@ const HARMLESS = [
   "SHOW TABLES LIKE '%'",
   "SELECT count() FROM events SETTINGS max_threads = 1, session_timezone = 'UTC' FORMAT CSV",
 ]
-/** How often each stands among the attacks: about as many queries are to begin harmless as not. */
+/**
+ * The number of copies of each harmless query in the corpus, so that about half of all queries begin as harmless ones.
+ */
 const HARMLESS_TIMES = 15
 
-/** What each line of defence must hold alone: chains are not to hang on their weakest link. */
+/** Each line of defence must work alone, so that a failure of one does not matter. */
 describe('mutated queries at the ClickHouse endpoint', function () {
   this.timeout(240_000 + RUNS * 100)
   let clickhouse: OpenedClickHouse
   let endpoint: AnalystEndpoint
   let corpus: string[]
   let rules: JudgeRules
-  /** Stands where analysts stand, but with every right. */
+  /** A session on the analysts' database with all rights. */
   let almighty: ChdbSession
 
   before(async () => {
@@ -80,7 +82,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
       ...Object.values(attacks({ file, written, database, analytics })).flat(),
     ]
     if (engine === undefined) throw new Error('not embedded')
-    // It asks addresses, which nobody answers at: tried ten times, with pauses, one of them took two minutes.
+    // Some queries connect to addresses that do not answer. With ten attempts and pauses, one took two minutes.
     const setup = `USE ${analytics}; SET max_query_size = 8000000, http_max_tries = 1`
     almighty = await ChdbSession.open({ ...engine, setup })
     const functions = await almighty.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })
@@ -104,7 +106,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
     await clickhouse.close()
   })
 
-  /** Whether the work was done; a refusal of ours or an error of the engine is no surprise, everything else is. */
+  /** Runs the work. Our refusals and the engine's errors are expected; any other error is not. */
   const attempt = async (work: () => Promise<string>): Promise<string | undefined> => {
     try {
       return await work()
@@ -116,7 +118,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
   const settings = limitSettings({ ...LIMITS, timeoutS: 2 })
   const run = async (text: string) => (await almighty.run({ text, settings, format: 'TabSeparated' })).text()
 
-  /** Tries many, and makes sure that enough of them got through for the property to mean something. */
+  /** Tries many queries, and checks that enough of them succeed, because otherwise the property means nothing. */
   const check = async (property: (query: string) => Promise<string | undefined>) => {
     let answered = 0
     await fc.assert(
@@ -136,7 +138,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
   it('never give the canary away', () =>
     check(async (query) => {
       const { status, code, text } = await endpoint.ask(query)
-      expect(code, `${query}: ${text}`).to.not.equal(1002) // an error of our own
+      expect(code, `${query}: ${text}`).to.not.equal(1002) // an internal error
       expect(text).to.not.contain(CANARY)
       return status === 200 ? text : undefined
     }))
@@ -174,8 +176,8 @@ describe('mutated queries at the ClickHouse endpoint', function () {
           await run('SET ROLE DEFAULT')
         }
       })
-      // A role does not bind scalar functions, nor tables of the engine that show what others asked, such as the errors
-      // of the queries here: these are what the other lines are for.
+      // A role does not restrict scalar functions, or tables of the engine that show queries and errors of other users.
+      // The other lines of defence restrict these.
       return /file|ROLE|errors|processes|_log|warnings|stack_trace/.test(query) ? undefined : text
     }))
 })

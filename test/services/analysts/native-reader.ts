@@ -1,9 +1,9 @@
-/** What an answer in the format Native holds. */
+/** The content of an answer in the format Native. */
 export interface NativeAnswer {
   columns: { name: string; type: string }[]
-  /** Of each block that it consists of. */
+  /** The number of rows of each block. */
   blockRows: number[]
-  /** The rows as the format RowBinary has them: for each type it knows but one way to write a value. */
+  /** The rows in the format RowBinary, which has only one form for each type. */
   rowBinary: Buffer
 }
 
@@ -13,9 +13,9 @@ interface Type {
 }
 
 /**
- * Reads the format Native as ClickHouse's protocol has it, from its description alone.
+ * Parses the format Native. The code follows only the description of ClickHouse's protocol.
  *
- * @param hasFlags whether each column says if it is written in a way of its own
+ * @param hasFlags whether each column has a flag for custom serialization
  * @see https://clickhouse.com/docs/native-protocol/columns
  */
 export function readNative(bytes: Uint8Array, hasFlags: boolean): NativeAnswer {
@@ -182,7 +182,7 @@ function widthOf({ name, args }: Type): number {
   return width
 }
 
-/** `Tuple(a UInt8, b Enum8('x' = 1))`: names of elements are left out, other arguments stay as they are. */
+/** `Tuple(a UInt8, b Enum8('x' = 1))`: names of elements are removed, other arguments stay unchanged. */
 function parseType(text: string): Type {
   const tokens = text.match(/'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|[\w.-]+|[(),=]/g) ?? []
   let next = 0

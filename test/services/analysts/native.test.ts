@@ -10,7 +10,7 @@ import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { type NativeAnswer, readNative } from './native-reader.ts'
 
-/** From 54,454 on each column has a flag. */
+/** From revision 54,454 on, each column has a flag. */
 const REVISIONS = [1, 54_453, 54_454, 54_483]
 const WITH_FLAGS = 54_454
 
@@ -20,7 +20,7 @@ const PLAIN =
   DateTime64(3) DateTime64(6,'UTC') UUID IPv4 IPv6 Enum8('a'=1,'b,('=-2) Enum16('it\\'s'=1,'Tuple('=1000)`
     .trim()
     .split(/\s+/)
-/** What a dictionary can be made of. */
+/** Types that a dictionary can have. */
 const IN_DICTIONARY = ['String', 'FixedString(5)', 'UInt8', 'Int64', 'Date', 'DateTime', 'UUID']
 
 const plain = fc.constantFrom(...PLAIN)
@@ -63,7 +63,7 @@ describe('the format Native for clients of the protocol', function () {
   const run = async (query: string, format: string): Promise<Uint8Array> =>
     (await session.run({ text: query, settings: {}, format })).bytes()
 
-  /** What a client reads, which must be what the engine writes row by row. */
+  /** Reads an answer like a client. Its values must equal those that the engine writes row by row. */
   const readBoth = async (query: string): Promise<NativeAnswer> => {
     const bytes = await run(query, 'Native')
     const rows = Buffer.from(await run(query, 'RowBinary'))

@@ -4,7 +4,7 @@ import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
 const LONG = 'a?'.repeat(2_049)
-/** Of each function that takes a pattern. */
+/** A call of each function with a pattern. */
 const CALLS: readonly ((pattern: string) => string)[] = [
   ...['match', 'like', 'ilike', 'notLike', 'notILike', 'extract', 'extractAll', 'countMatches'].map(
     (name) => (pattern: string) => `${name}(event_id, ${pattern})`,
@@ -25,7 +25,7 @@ const CALLS: readonly ((pattern: string) => string)[] = [
   ),
 ]
 
-/** What goes through a list for each value, the list being computed. */
+/** An expression that processes a computed list for each value. */
 const LIST = 'arrayMap(y -> toNullable(y), range(20000))'
 const SEARCHES = [
   `arrayCount(x -> has(${LIST}, x + 1000000), range(20000))`,
@@ -59,7 +59,7 @@ describe('patterns and lists in queries of analysts', () => {
     }
     const columns = await select(`COLUMNS('${LONG}')`)
     expect(columns.text).to.include('at most 4096 bytes')
-    // A text that looks like the beginning of one hides none.
+    // A text literal that looks like the beginning of a COLUMNS expression does not hide the real one.
     expect((await select(`'x COLUMNS(', COLUMNS('${LONG}')`)).text).to.include('at most 4096 bytes')
   })
 

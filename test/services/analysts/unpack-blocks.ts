@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { cityHash128 } from '../../../services/analysts/native/city-hash.ts'
 
-/** Does what a driver does with compressed blocks: checks each, and puts the literals together. */
+/** Decodes compressed blocks like a driver: checks each block, and joins the literals. */
 export function unpackBlocks(packed: Buffer): Buffer {
   const parts: Buffer[] = []
   for (let at = 0; at < packed.length;) {

@@ -75,13 +75,13 @@ describe('the views of analysts', () => {
     const tables = rollupTables(client, 60)
     await buildEpoch({ client, epochs, tables, reached: () => undefined, signal }, 3_600)
     await requireEqual()
-    // What nobody has told of is not there yet, as in the API's answers: rollups are what is read.
+    // Usage without a mark is not in the answer yet, as in the API, because rollups are read.
     await insert(3, '5')
     const late = await read(FROM_EVENTS)
     expect(await read(FROM_VIEW)).to.not.equal(late)
     await mark(3, 1)
     expect(await requireEqual()).to.equal(late)
-    // A mark that was taken back tells of nothing.
+    // A cancelled mark has no effect.
     await mark(3, -1)
     expect(await read(FROM_VIEW)).to.not.equal(late)
     await mark(3, 1)

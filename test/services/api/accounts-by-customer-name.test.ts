@@ -18,7 +18,7 @@ const ACCOUNTS = 100_000
 const PAGE = 100
 const REPEATS = 25
 
-/** How many accounts are sorted where their customer is, and how many of them at the new name. */
+/** The number of accounts with the sort key of their customer, and the number of those with the new name. */
 const PLACES = `
   SELECT CASE WHEN customer_sort_name = '0\u{1f3c1} last' THEN 'flag' ELSE 'elsewhere' END AS at, count(*) FROM accounts a
   LEFT JOIN customers c USING (namespace_id, customer_id)
@@ -32,7 +32,7 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
   let pool: Pool
   let namespaceId: string
   let made: Awaited<ReturnType<typeof makeManyAccounts>>
-  /** As they were listed. */
+  /** Ids in the order of the list. */
   const listed: string[] = []
 
   before(async () => {
@@ -87,7 +87,7 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
         expect(page).to.include({ 'Node Type': 'Index Scan', 'Actual Rows': PAGE + 1 })
         expect(steps.map((step) => step['Rows Removed by Filter'] ?? 0)).to.deep.equal(steps.map(() => 0))
         expect(steps.map((step) => step['Node Type'])).not.to.include.members(['Sort'])
-        // Beside the page, the account it starts after.
+        // The steps except the page itself read the account after which it starts.
         for (const step of read.filter((other) => other !== page))
           expect(step).to.include({ 'Index Name': 'accounts_pkey', 'Actual Rows': 1 })
       }
@@ -138,12 +138,12 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
   })
 })
 
-/** What an account is sorted by, so that bytes compare as accounts do. */
+/** The sort key of an account as bytes, which compare like accounts. */
 function sortKeyOf({ id, name, customerName }: MadeAccount): Buffer {
   const customer = customerName === null ? '1' : `0${sortNameOf(customerName)}`
   return Buffer.from(`${customer}\0${sortNameOf(name)}\0${id}`)
 }
 
-/** Of sorted times, rounded to a tenth. */
+/** The quantile of sorted times, rounded to a tenth. */
 const quantile = (sorted: readonly number[], q: number): number =>
   Math.round((sorted[Math.floor((sorted.length - 1) * q)] ?? 0) * 10) / 10

@@ -78,7 +78,7 @@ describe('API keys over HTTP', function () {
       expect(status, permissions.join()).to.equal(200)
       const { company, api_key: shown, now, real_now, version } = body
       expect(company).to.include({ name: tally.company, mode: 'live' })
-      // When it was last used is noted a while after it was.
+      // The time of the last use is stored some time later.
       expect({ ...shown, last_used_at: null }).to.deep.equal({ ...api_key, last_used_at: null })
       expect(now).to.equal(real_now).and.to.be.closeTo(nowS(), 5)
       expect(version).to.equal(packageVersion)

@@ -19,7 +19,7 @@ describe('reads over HTTP, many at once, which share queries', function () {
   const grantOf = (account: number, source: number) => `${1_000 * (account + 1) + source}`
   const usageOf = (account: number, source: number) => `${account + 1}.${source + 1}`
 
-  /** A company of whose accounts each has other grants and other usage of two metrics and a currency. */
+  /** Makes a company whose accounts all have different grants and usage, of two metrics and a currency. */
   async function makeWorld(): Promise<{ world: StoredWorld; sources: string[] }> {
     const world = await makeStoredWorld(running, ACCOUNTS, 2)
     const sources = [...world.metrics, 'usd']

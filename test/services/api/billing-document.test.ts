@@ -10,7 +10,9 @@ import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts
 const START = 1_767_225_600
 const DAY = 86_400
 
-/** What docs/guides/billing.md tells of: 49 a month and 3 per million tokens, one event late and one put right. */
+/**
+ * The example of docs/guides/billing.md: 49 a month and 3 per million tokens, one late event and one corrected event.
+ */
 const WORLD: WorldJson = {
   contract: {
     id: 'contract',
@@ -112,7 +114,7 @@ describe('what the documents say of billing', function () {
       await grantOf('1000', START)
       expect(creditOf(await previewOf(bought))).to.deep.equal(['1000', '1000', '0'])
       await beginAnew()
-      // A contract of its own, and the grant effective as its period ends.
+      // A separate contract, and a grant that is effective at the end of its period.
       const commitment = await contractOf([await fee('1000')], { cadence: 'day', ends_at: START + DAY })
       const used = await contractOf([await fee('30')])
       await grantOf('1000', START + DAY)
@@ -158,7 +160,7 @@ describe('what the documents say of billing', function () {
         )
       const months = [START, NEXT, NEXT + 28 * DAY, NEXT + 59 * DAY] as const
       expect((await debit('2026-01', NEXT)).status).to.equal(200)
-      // Of February none is made: in March and April 30 are paid from what February took already.
+      // No debit is made for February, so March and April use 30 of the credit that February has used already.
       expect((await debit('2026-03', NEXT + 59 * DAY)).status).to.equal(200)
       expect(await left(months[3])).to.equal('30')
       const again = [
@@ -222,7 +224,7 @@ describe('what the documents say of billing', function () {
   })
 })
 
-/** What the document calls things, in its order. */
+/** Replaces ids by the document's names, in the document's order. */
 function named(difference: PreviewBody['difference'], labels: ReadonlyMap<string, string>): unknown {
   const events = WORLD.events.map(({ id, occurred_at }) => [occurred_at, `${id}…`] as const)
   const json = JSON.stringify(difference, (_name, value: unknown) =>
@@ -231,7 +233,7 @@ function named(difference: PreviewBody['difference'], labels: ReadonlyMap<string
   const shown = JSON.parse(json) as NonNullable<PreviewBody['difference']>
   return {
     ...shown,
-    // Of rates that began together the ids decide, which are random.
+    // Among rates with equal starts the ids decide, which are random.
     lines: shown.lines.toSorted((a, b) => ((a.rate_id ?? '') < (b.rate_id ?? '') ? -1 : 1)),
     events: shown.events.map((one) => ({ ...one, event_id: new Map(events).get(one.occurred_at) })),
   }

@@ -31,7 +31,7 @@ describe('changes of resources over HTTP', function () {
   })
   after(() => tally.end())
 
-  /** Waits for the next second, so that a time that moves can be seen to. */
+  /** Waits for the next second, so that a changed time is visible. */
   const nextSecond = () => {
     const second = Math.floor(Date.now() / 1_000)
     return until(() => Promise.resolve(Math.floor(Date.now() / 1_000) > second))

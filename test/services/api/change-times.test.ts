@@ -17,7 +17,7 @@ describe('the time that changes of agreements bear', function () {
 
   const second = () => Math.floor(Date.now() / 1_000)
 
-  /** While the clock of this host, and so that of the API, is behind that of the database. */
+  /** Runs work while the clock of this host, and so of the API, is behind the database's clock. */
   async function behind(work: () => Promise<void>): Promise<void> {
     const now = Date.now
     Date.now = () => now() - BEHIND_S * 1_000
@@ -64,7 +64,7 @@ describe('the time that changes of agreements bear', function () {
     const card = await stage.card()
     const rate = { price_id: await stage.price() }
     let released = 0
-    // As a contract that begins to follow it holds it.
+    // This takes the same lock as a contract that begins to follow the card.
     const { change } = await inNamespace(running.pool, namespaceId, async (db) => {
       await db.query('SELECT 1 FROM rate_cards WHERE rate_card_id = $1 FOR SHARE', [card])
       const asked = api.create<{ rates: { starts_at: number }[] }>(`/v2/rate-cards/${card}/changes`, {

@@ -34,7 +34,7 @@ describe('contracts that are changed at the same time', function () {
   it('claim the card of an account once: one is made, of the others nothing', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const account_id = await stage.account()
-      // Some of the lines are free, and in another order each time: no two wait for each other for ever.
+      // Some lines have no conflict, and their order differs each time, so that a wrong order of locks would deadlock.
       const lines = cards.map((rate_card_id, n) => ({
         rate_card_id,
         starts_at: now() + n * 100,

@@ -10,7 +10,7 @@ describe('the life of a contract', function () {
   let tally: TallyUnderTest
   let api: ApiClient
   let stage: ReturnType<typeof contractStage>
-  /** Noon of a day to come, for the company. */
+  /** Noon of a future day, by the company's clock. */
   let noon: number
 
   before(async () => {
@@ -34,12 +34,12 @@ describe('the life of a contract', function () {
   const act = ({ id }: { id: string }, verb: string, body: object = {}) =>
     api.post<ContractBody>(`/v2/contracts/${id}/${verb}`, body)
   const patch = ({ id }: { id: string }, body: object) => api.patch<ContractBody>(`/v2/contracts/${id}`, body)
-  /** By the day, from midnight on. */
+  /** Makes a contract with periods of a day, from midnight on. */
   const daily = (some: object = {}) =>
     stage.contract({ cadence: 'day', anchor_at: noon - DAY_S / 2, ...some })
   const inADay = () => noon + DAY_S
 
-  /** Nothing of one that is over can be changed. */
+  /** Checks that a contract that is over cannot be changed. */
   const expectOver = async (contract: { id: string }, text: string) => {
     const before = await get(contract)
     for (const [verb, body] of [
@@ -85,7 +85,7 @@ describe('the life of a contract', function () {
       const answer = await act(contract, 'cancel', body)
       expect([answer.status, answer.text]).to.deep.equal([409, 'the contract has ended'])
     }
-    // For a clock that shows an earlier time it runs again: status is told from times.
+    // With an earlier clock the contract is active again, because the status follows from times.
     await returnClock()
     expect((await get(contract)).status).to.equal('scheduled')
   })
@@ -212,12 +212,12 @@ describe('the life of a contract', function () {
     const later = await act(first, 'cancel', { mode: 'at', cancel_at: midnight + 1 })
     expect([later.status, later.text]).to.deep.equal([409, text])
     expect((await get(first)).cancellation?.cancel_at).to.equal(midnight)
-    // A change of lines that would only be in force after the cancellation takes nobody's card away …
+    // A line that would begin only after the cancellation does not prevent another contract from following a card.
     const extra = await act(first, 'changes', { effective_at: midnight + 60, end: [first.lines[0]?.id] })
     expect(extra.status, extra.text).to.equal(200)
     const own = await act(first, 'changes', { effective_at: midnight + 60, add: lines })
     expect(own.status, own.text).to.equal(200)
-    // … and stands in the way of taking it back just as well, until the other is gone.
+    // The other contract prevents the undo of the cancellation until it has ended.
     expect((await act(first, 'uncancel')).status).to.equal(409)
     await act(second, 'cancel', { mode: 'immediate' })
     expect((await act(first, 'uncancel')).body).to.deep.include({ cancellation: null, status: 'active' })

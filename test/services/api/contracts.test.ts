@@ -25,7 +25,7 @@ describe('contracts over HTTP', function () {
     api = new ApiClient(tally.url, tally.key)
     stage = contractStage(api)
   })
-  // As an account follows one card at a time.
+  // Each test has a new account, because an account follows one card at a time.
   beforeEach(async () => {
     account = await stage.account()
   })
@@ -153,7 +153,7 @@ describe('contracts over HTTP', function () {
       )
       const at = now()
       expectRefused(await post({ starts_at: at, ends_at: at }), 422, 'ends_at: must be after starts_at')
-      // What is over may be written down, too.
+      // A contract may be created after its end.
       expect((await post({ starts_at: at - 100, ends_at: at - 50 })).body.status).to.equal('ended')
       const anchors = [0, 253_402_300_799]
       for (const anchor_at of anchors)
@@ -169,7 +169,7 @@ describe('contracts over HTTP', function () {
       const before = await stage.contract({ account_id: account })
       await api.create(`/v2/accounts/${account}/archive`, undefined)
       expectRefused(await post({}), 422, 'account_id: the account is archived')
-      // What uses it goes on.
+      // Contracts that use the card continue.
       expect((await change(before.id, { add: [{ minimum_amount: '1' }] })).status).to.equal(200)
     })
 
@@ -209,7 +209,7 @@ describe('contracts over HTTP', function () {
       start = now()
     })
 
-    /** The same line in a new contract and in a change of one that is there. */
+    /** Checks that a line is refused in a new contract and in a change of an existing one. */
     const expectLineRefused = async (line: object, status: number, text: string) => {
       const times = { starts_at: start - 100, ends_at: start + 1_000 }
       expectRefused(
@@ -637,7 +637,7 @@ describe('contracts over HTTP', function () {
         [at + 5, null],
       ])
       expect(body.updated_at).to.be.at.least(made.updated_at)
-      // Withdrawn before it begins: it was, and is in force never.
+      // The line is withdrawn before it begins, so it is never in force.
       const withdrawn = await change(made.id, { effective_at: at + 5, end: [added[1]?.id] })
       expect(withdrawn.body.lines.length, withdrawn.text).to.equal(4)
       expect((await linesOf(made.id)).at(-1)).to.deep.include({ starts_at: at + 5, ends_at: at + 5 })

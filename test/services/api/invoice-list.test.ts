@@ -31,7 +31,7 @@ describe('the list of invoice previews', function () {
     expect(answer.status, answer.text).to.equal(200)
     return answer.body
   }
-  /** All pages. */
+  /** Reads all pages. */
   const listAll = async (world: StoredWorld, query: Record<string, number>): Promise<Summary[]> => {
     const all: Summary[] = []
     for (;;) {
@@ -109,7 +109,7 @@ describe('the list of invoice previews', function () {
           account_id,
           currency: 'usd',
           cadence: 'month',
-          // None of them at midnight: each has periods of its own.
+          // No contract begins at midnight, and all have different periods.
           starts_at: now - 2 * DAY - nth * 4_001,
           lines: [
             rate_card_id === undefined ? { minimum_amount: '3' } : { rate_card_id },
@@ -129,7 +129,7 @@ describe('the list of invoice previews', function () {
     }
     const [one, hundred] = [await countsOf(1), await countsOf(100)]
     expect(hundred.postgres).to.equal(one.postgres)
-    // How far rollups reach is known for a second.
+    // The state of the rollups is cached for a second.
     for (const { clickhouse } of [one, hundred]) expect(clickhouse).to.be.within(2, 3)
   })
 
@@ -201,12 +201,12 @@ describe('the list of invoice previews', function () {
   })
 })
 
-/** The same company, whose world is of another of its accounts. */
+/** A company's world, for another one of its accounts. */
 const ofAccount = (company: StoredWorld, nth: number): StoredWorld => ({
   ...company,
   account: company.accounts[nth] ?? '',
   grant: (fields) => company.grant({ account_id: company.accounts[nth], ...fields }),
 })
 
-/** Each answer is counted up to a time of its own. */
+/** Removes the time up to which an answer counts, because it differs in each answer. */
 const timeless = (summary: Summary): Summary => ({ ...summary, usage_as_of: 0 })

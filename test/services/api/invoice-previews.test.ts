@@ -16,11 +16,11 @@ import { until } from '../../support/until.ts'
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
 const START = now - 10 * DAY
-/** How far rollups reach, which is known for a second; which of them lack something; and usage. */
+/** At most three queries: the state of the rollups (cached for a second), the marks, and usage. */
 const CLICKHOUSE_MAX = 3
 const NO_CONTRACT = '00000000-0000-4000-8000-000000000000'
 
-/** Ten days into a month: seats, calls by region, and storage that nothing rates. */
+/** A contract ten days after the start of a month: seats, calls by region, and storage without a rate. */
 const WORLD: InvoiceCase['world'] = {
   contract: {
     id: 'contract',
@@ -110,7 +110,7 @@ describe('invoice previews over HTTP', function () {
 
   it('count what occurred before as_of, and nothing else', async () => {
     const occurredAt = START + 2 * DAY
-    // What nothing was used of makes no line.
+    // A value without usage has no line.
     expect(amounts(await preview({ as_of: occurredAt }))).to.deep.equal({
       'line_card eu': '6',
       'line_seats -': '120',
@@ -119,7 +119,7 @@ describe('invoice previews over HTTP', function () {
   })
 
   it('show the query of each line, which gives its quantity', async () => {
-    // The view is the analysts' own, which stands in a database of theirs; here it is read as the services may.
+    // The view is in the analysts' database; here the test reads it with the rights of the services.
     const { lines } = await preview()
     for (const { query, quantity, rate_id } of lines) {
       expect(query === null).to.equal(rate_id === null)
@@ -335,7 +335,7 @@ describe('invoice previews over HTTP', function () {
       const answer = await preview({ known_at: known })
       expect(answer).to.include({ as_of: known, usage_as_of: known, status: 'active' })
       expect(amounts(answer)).to.include({ 'line_card eu': '6' }).and.not.to.have.property('line_card -')
-      // Accepted in the second of known_at: what was not there before it.
+      // An event that was accepted in the second of known_at does not count.
       expect(amounts(await preview({ known_at: known + 1 }))).to.include({ 'line_card -': '4' })
       const later = await preview({ known_at: known, as_of: now })
       expect(later).to.include({ as_of: now, usage_as_of: known })
@@ -482,7 +482,7 @@ describe('invoice previews over HTTP', function () {
       const known = (second = known_at) =>
         other.api.post<PreviewBody>('/v2/invoice-previews', { contract_id, at, known_at: second })
       const before = await known()
-      // What is given in the second of known_at or later was not there.
+      // A grant that is made in the second of known_at or later does not count.
       const giveCredits = giveContractCredits({
         pool: running.pool,
         nowOf: () => Promise.resolve(new Date()),
@@ -564,7 +564,7 @@ describe('invoice previews over HTTP', function () {
       ] as const) {
         counts.clear()
         await api.create('/v2/invoice-previews', { contract_id, known_at: now - 5, difference_since: START })
-        // What was known at either time, what changed, and which of it was replaced.
+        // Queries: the events as of both times, the changed events, and their replaced versions.
         expect(counts.clickhouse).to.have.length(4)
         asked.push(counts.postgres.length)
       }
@@ -582,7 +582,7 @@ describe('invoice previews over HTTP', function () {
   }
 })
 
-/** What is tried out has ids of its own, and each preview its time. */
+/** Removes ids and times, because a what-if has new ids and each preview has another time. */
 function withoutIds({ lines, ...rest }: PreviewBody) {
   const sorted = lines
     .map((line) => ({ ...line, contract_line_id: '' }))

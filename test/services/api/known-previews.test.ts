@@ -13,10 +13,10 @@ const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
 const ROUNDS = IS_LONG ? 60 : 8
 const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1_000)
-/** Where the day ends that most is reported of; three days back. */
+/** Most usage is reported for a day that ended three days ago. */
 const START = NOW - (NOW % DAY) - 5 * DAY
 
-/** Something that befalls an account whose period is over. */
+/** A change of an account whose period is over. */
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('report' as const), event: drawnEvent() }) },
   {
@@ -65,7 +65,7 @@ function drawnEvent() {
   })
 }
 
-/** What was asked, and answered to the byte. */
+/** A request, and the exact text of its answer. */
 interface Asked {
   at: number
   knownAt: number
@@ -88,7 +88,7 @@ describe('previews as they were known', function () {
   const idOf = async (path: string, body: object): Promise<string> =>
     (await api.create<{ id: string }>(path, body)).id
 
-  /** A contract by the day, which began five days ago: most of what befalls it is about days that are over. */
+  /** Makes a contract with periods of a day, which began five days ago. Most changes are about days that are over. */
   async function makeWorld() {
     const account = await idOf('/v2/accounts', { name: 'a' })
     const [calls, storage, unrated] = [
@@ -159,7 +159,7 @@ describe('previews as they were known', function () {
     return answer
   }
 
-  /** Does one thing after the other; what it makes can be changed by what follows. */
+  /** Runs one step after the other. Later steps can change the results of earlier ones. */
   function player(world: World) {
     const events: { id: string; key: string }[] = []
     const voided = new Set<string>()
@@ -239,11 +239,11 @@ describe('previews as they were known', function () {
     const play = player(world)
     const asked: Asked[] = []
     const random = seededRandom(String(SEED))
-    /** Whatever was known by then, whether somebody asked at that time or not. */
+    /** Draws a second for known_at, with or without an earlier request for it. */
     const drawSecond = (upTo: number) => Math.min(upTo, NOW + randomInteger(random, Math.max(1, upTo - NOW)))
     const dayOf = (nth: number) => START + (nth % 3) * DAY
     for (const [nth, steps] of history.entries()) {
-      // While it is written: what is known by then cannot change any more, whoever is about to write.
+      // Requests run while changes are written, because an answer as of a past second must not change.
       const writing = (async () => {
         const [first, second] = [steps.slice(0, steps.length / 2), steps.slice(steps.length / 2)]
         await Promise.all(
@@ -262,7 +262,7 @@ describe('previews as they were known', function () {
       }
       await writing
     }
-    // A quick machine asks several times within a second.
+    // A fast machine sends several requests in a second.
     expect(new Set(asked.map(({ text }) => text)).size).to.be.greaterThan(asked.length / 4)
     for (const { at, knownAt, text } of asked)
       expect((await ask({ contract_id, at, known_at: knownAt })).text, `known at ${knownAt}`).to.equal(text)
@@ -335,7 +335,7 @@ describe('previews as they were known', function () {
 const keyOf = ({ contract_line_id, rate_id, value, start_at }: LineKeyBody): string =>
   JSON.stringify([contract_line_id, rate_id, value, start_at])
 
-/** @returns how many events it tells of */
+/** @returns the number of events in the difference */
 function requireAddedUp(then: PreviewBody, now: PreviewBody, answer: PreviewBody): number {
   const { difference, ...rest } = answer
   expect(rest).to.deep.equal(now)

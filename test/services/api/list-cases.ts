@@ -1,14 +1,14 @@
 import type { ApiClient } from '../../support/api-client.ts'
 
-/** A list of the API: how its items are made, told apart and ordered. */
+/** A list of the API: functions that make its items, their cursor, and their order. */
 export interface ListCase {
-  /** What is asked for, before limit and starting_after. */
+  /** The target without limit and starting_after. */
   target: string
   table: string
-  /** Where new items turn up. */
+  /** The position of new items in the list. */
   grows: 'at the end' | 'at the start' | 'anywhere'
   make: (api: ApiClient, n: number) => Promise<Item>
-  /** What starting_after takes. */
+  /** The value of starting_after for an item. */
   cursorOf: (item: Item) => string
 }
 
@@ -17,7 +17,7 @@ export type Item = Record<string, unknown>
 const idOf = (item: Item): string => String(item['id'])
 
 const makeAccount = async (api: ApiClient, n: number): Promise<Item> => {
-  // Few names for many accounts and customers, so that ids decide.
+  // Many accounts and customers share few names, so that ids decide.
   const customer = await api.create<Item>('/v2/customers', { name: `Customer ${n % 2}` })
   const owner = n % 3 === 0 ? {} : { service_customer_id: customer['id'] }
   return api.create<Item>('/v2/accounts', { name: `Account ${n % 2}`, ...owner })
@@ -33,7 +33,7 @@ const makeContract = async (api: ApiClient): Promise<Item> => {
   return api.create('/v2/contracts', { account_id, currency: 'usd', cadence: 'month' })
 }
 
-/** Every list of resources in openapi.yaml, each order of it. */
+/** Every list of resources in openapi.yaml, in each of its orders. */
 export const LIST_CASES: readonly ListCase[] = [
   {
     target: '/v2/customers',

@@ -23,7 +23,7 @@ describe('the list of events over HTTP', function () {
 
   const page = ({ api }: StoredWorld, query: string) => api.get<Page>(`/v2/events?${query}`)
 
-  /** All pages, one after the other. */
+  /** Reads all pages, one after the other. */
   async function follow(world: StoredWorld, query: string, limit: number): Promise<EventBody[]> {
     const seen: EventBody[] = []
     for (;;) {
@@ -35,7 +35,7 @@ describe('the list of events over HTTP', function () {
     }
   }
 
-  /** Reports of several accounts and sources, with repeats, in inserts of their own. */
+  /** Stores reports of several accounts and sources, with repeats, in separate inserts. */
   async function fill(world: StoredWorld): Promise<UsageEvent[]> {
     const events = Array.from({ length: 120 }, (_, n) =>
       world.makeEvent({
@@ -189,7 +189,9 @@ describe('the list of events over HTTP', function () {
     }
   })
 
-  /** How many rows the queries of the last request read, run once more without what ClickHouse remembers of them. */
+  /**
+   * Runs the queries of the last request again without ClickHouse's caches, and returns the number of rows they read.
+   */
   async function rowsReadAgain(counts: QueryCounts, of: RegExp): Promise<number> {
     let rows = 0
     for (const { query, params } of counts.clickhouse.filter((sent) => of.test(sent.query))) {

@@ -11,7 +11,7 @@ interface Page {
   has_more: boolean
 }
 
-/** Where the pages of other lists are tested. */
+/** The test files of the pages of other lists. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   listEvents: 'list-events.test.ts',
   listCurrencies: 'currencies.test.ts',
@@ -34,7 +34,7 @@ describe('lists of resources', function () {
   before(async () => {
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
-    // Why not as the services: they may not change when a price was made.
+    // Why not the role of the services: it may not change the creation time of a price.
     pool = openPoolByHand(tally.postgres.superuserUrl)
   })
   after(async () => {
@@ -50,7 +50,7 @@ describe('lists of resources', function () {
     return answer.body
   }
 
-  /** Reads a list to its end. @param between what happens after each page */
+  /** Reads a list to its end. @param between called after each page */
   const readAll = async (
     list: ListCase,
     limit: number,
@@ -98,7 +98,7 @@ describe('lists of resources', function () {
         const added: string[] = []
         const add = async () => added.push(list.cursorOf(await list.make(api, added.length)))
         const size = Math.ceil(before.length / 5)
-        // At the end it would never be reached if one were added for each page of one.
+        // With pages of one item, reading would never end if an item were added at the end after each page.
         const read = await readAll(list, size, add)
         expect(added.length).to.be.at.least(3)
         expect(new Set(read).size).to.equal(read.length)

@@ -4,7 +4,7 @@ import { sortNameOf } from '../../../shared/domain/sort-name.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
-/** An account as it was written, with what it must be sorted by. */
+/** An account that was written, with its sort key. */
 export interface MadeAccount {
   id: string
   name: string
@@ -17,7 +17,7 @@ interface MadeCustomer {
   name: string
 }
 
-/** Names that differ in case, in how their characters are composed, and beyond the basic plane only. */
+/** Names that differ only in case, in Unicode composition, or in characters outside the basic plane. */
 const NAMES = [
   'acme',
   'Acme',
@@ -46,8 +46,8 @@ const INSERT_ACCOUNTS = `
 const ACCOUNTS_AT_ONCE = 10_000
 
 /**
- * Writes many accounts past the API: a fifth without a customer, a fifth of one customer, the others spread over 1,000
- * customers; besides 5,000 customers have no account.
+ * Writes many accounts directly to the database: a fifth without a customer, a fifth of one customer, the others of
+ * 1,000 customers. In addition, 5,000 customers have no account.
  */
 export async function makeManyAccounts(
   pool: Pool,
@@ -81,7 +81,7 @@ export async function makeManyAccounts(
   return { accounts, largest }
 }
 
-/** Every name stands for several, and some of them are the same but for a number. */
+/** Several accounts share each name, and some names differ only by a number. */
 function nameOf(n: number): string {
   const name = NAMES[n % NAMES.length] ?? ''
   return n % 3 === 0 ? name : `${name} ${n % 97}`

@@ -4,19 +4,19 @@ import { NOTHING, plus, readFraction, writeFraction } from '../../support/naive-
 import { naivePeriod, type NaiveRange } from '../../support/naive-periods.ts'
 import { naiveKnown } from '../../support/naive-usage.ts'
 
-/** An account by one card. */
+/** The simulation of an account by one card. */
 export interface NaiveSimulation extends NaiveRange {
   cadence?: TimesJson['cadence']
   cardId: string
-  /** The second whose rates count. */
+  /** The second whose rates apply. */
   ratesAt: number
-  /** Whose overrides and discount count. */
+  /** The line whose overrides and discount apply. */
   line?: LineJson | undefined
 }
 
 /**
- * What an account would pay by a card, written a second time from the definitions: period by period, each of them a
- * whole one.
+ * Computes the amount of an account by a card, with a second implementation from the definitions. It rates each period
+ * as a whole period.
  */
 export function naiveSimulated(world: WorldJson, simulation: NaiveSimulation): string {
   const { startAt, endAt, cadence, cardId, ratesAt } = simulation
@@ -39,7 +39,7 @@ export function naiveSimulated(world: WorldJson, simulation: NaiveSimulation): s
   return writeFraction(total)
 }
 
-/** The line by which the account follows a card at a second. */
+/** Finds the line by which the account follows a card at a second. */
 export function naiveFollowed(contract: ContractJson, second: number): LineJson | undefined {
   const end = Math.min(contract.ends_at ?? Infinity, contract.cancel_at ?? Infinity)
   if (second < contract.starts_at || second >= end) return undefined

@@ -11,7 +11,7 @@ interface Page {
   has_more: boolean
 }
 
-/** What each model is made of, as few and as odd as it can be said, and how that is answered. */
+/** The fields of each model, few and in unusual form, and the answer. */
 const MODELS: Record<string, { said: object; answered: object }> = {
   'flat, each period': {
     said: { model: 'flat', amount: '049.90' },

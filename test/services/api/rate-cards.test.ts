@@ -87,7 +87,7 @@ describe('rate cards over HTTP', function () {
   const usage = (some: object = {}) => ({ metric_id: metric, price_id: price, ...some })
   const of = (value: string) => ({ filters: [{ property: 'model', values: [value] }] })
 
-  /** What a contract does that follows a card, in whatever state. */
+  /** Makes a contract that follows a card in any state. */
   const follow = async (card: { id: string }) => {
     const account = await make('/v2/accounts', { name: 'a' })
     const contract = randomUUID()
@@ -158,7 +158,7 @@ describe('rate cards over HTTP', function () {
           ...body.rates[1],
           id: second?.id,
           currency: null,
-          // By code point: U+FFFD comes before what UTF-16 has in two halves.
+          // In order of code points, U+FFFD comes before characters that UTF-16 encodes as surrogate pairs.
           prices: [
             { value: 'large', price_id: price },
             { value: 'small', price_id: other },
@@ -598,7 +598,7 @@ describe('rate cards over HTTP', function () {
   })
 
   describe('a large card', () => {
-    /** 200 rates that name so many prices each, beside each other. */
+    /** Makes rates that do not overlap, each with this many prices. */
     const rates = (count: number, each: number) =>
       Array.from({ length: count }, (_, n) => ({
         metric_id: metric,
@@ -662,7 +662,7 @@ describe('rate cards over HTTP', function () {
         422,
         'add: the card would have 201 rates in force at a time, at most 200 are kept',
       ])
-      // One that ends as another starts is not in force beside it.
+      // A rate that ends when another starts is not in force at the same time.
       const swap = { effective_at: now() + 1_000, end: [card.rates[0]?.id], add: [{ price_id: flat }] }
       expect((await change(card, swap)).status).to.equal(200)
     })
@@ -672,7 +672,7 @@ describe('rate cards over HTTP', function () {
     it('of two changes that each add an overlapping rate, one wins', async () => {
       for (let round = 0; round < ROUNDS; round++) {
         const card = await makeCard()
-        // Of scopes that differ, so that the table's own rule does not see it.
+        // The scopes differ, so that the table's exclusion constraint does not find the overlap.
         const answers = await Promise.all(
           [usage(), usage(of('x')), usage({ filters: [{ property: 'region', values: ['eu'] }] })].map(
             (rate) => change(card, { add: [rate] }),
@@ -741,7 +741,7 @@ describe('rate cards over HTTP', function () {
         const changing = change(card, { effective_at: 100, end: [card.rates[0]?.id] })
         expect(await Promise.race([changing, sleep(300, 'waits')])).to.equal('waits')
         await follow(card)
-        return { changing } // in an object, so that it is not waited for within
+        return { changing } // in an object, so that the await does not wait for the promise
       })
       const { status, text } = await changing
       expect([status, text]).to.deep.equal([

@@ -78,7 +78,10 @@ describe('refill configurations over HTTP', function () {
     }
   })
 
-  /** Minimum, target, whether that will do: to the last of 38 digits, where a float sees no difference. */
+  /**
+   * Minimum, target, and whether the pair is valid. The values differ only in the last of 38 digits, where floats are
+   * equal.
+   */
   const comparisons: [string, string, boolean][] = [
     ['1', '1', false],
     ['1', '1.000', false],
@@ -152,7 +155,7 @@ describe('refill configurations over HTTP', function () {
         expect(answer.text).to.match(text)
       }
     }
-    // Of a change it is not said what null would mean; a new one has the default then.
+    // Null has no meaning in a change; in a new configuration it means the default.
     expect((await api.patch(pathOf(pair), { is_active: null })).text).to.match(
       /^is_active: must be true or false/,
     )

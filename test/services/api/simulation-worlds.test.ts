@@ -15,7 +15,7 @@ const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
 const WORLDS = IS_LONG ? 1_000 : 16
 const DAY_S = 86_400
-/** How many of a hundred worlds must have a preview that a simulation can be held against. */
+/** The percentage of worlds that must have a preview with which a simulation can be compared. */
 const PREVIEWS_PERCENT = 40
 
 describe('simulations of random worlds, over HTTP,', function () {
@@ -34,7 +34,7 @@ describe('simulations of random worlds, over HTTP,', function () {
       const stored = await makeStoredWorld(running, 1, 0)
       const { contractId, ids } = await makeAgreement(running, stored, world)
       const whole: Range = naivePeriod(world.contract, request.second)
-      // One whole period; some that end anywhere; and as of a second at which lines may have been replaced.
+      // One whole period; ranges that end at any time; and a range from a second at which lines may have been replaced.
       const ranges: Range[] = [
         whole,
         { startAt: whole.startAt, endAt: Math.min(whole.endAt, whole.startAt + 40 * DAY_S), cadence: 'week' },
@@ -80,7 +80,7 @@ describe('simulations of random worlds, over HTTP,', function () {
       const ofCard = preview.lines.filter(({ rate_id }) => rate_id !== null)
       if (ofCard.length === 0 || ofCard.some(({ share }) => share.seconds < share.of)) continue
       previews++
-      // As one period: those of a cadence are counted from its begin, so from the 30th where the contract's are from
+      // As one period, because a cadence counts from the start of the range: from the 30th if the contract's anchor is
       // the 31st.
       const body = { start_at: whole.startAt, end_at: whole.endAt, cadence: undefined }
       const simulated = await simulate(inPeriod.rate_card_id, body)
@@ -90,7 +90,7 @@ describe('simulations of random worlds, over HTTP,', function () {
   })
 })
 
-/** The same, with a contract that follows a card in all of the period, and does nothing else. */
+/** Replaces the contract of a world by one that only follows a card, in the whole period. */
 function withWholePeriod({ world, request }: RandomWorld): RandomWorld {
   const starts_at = naivePeriod(world.contract, request.second).startAt
   const followed = world.contract.lines.find(({ rate_card_id: card }) => card !== undefined)

@@ -21,15 +21,12 @@ import { makeCorrection } from '../../support/usage-event.ts'
 
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
-/** A month that is over, from midnight to midnight. */
+/** The end of a month that is over, from midnight to midnight. */
 const END = now - (now % DAY) - 3 * DAY
 const START = END - 30 * DAY
 const NO_ACCOUNT = `account_${'0'.repeat(32)}`
 const NO_CARD = `rate_card_${'0'.repeat(32)}`
-/**
- * Which rollups lack something, how far they reach, and usage; and the same for the list of accounts, which knows how
- * far.
- */
+/** At most five queries: marks, state of the rollups and usage; and marks and usage for the list of accounts. */
 const CLICKHOUSE_MAX = 5
 
 interface Named {
@@ -44,7 +41,7 @@ describe('simulations over HTTP', function () {
   })
   after(() => running.stop())
 
-  /** A company with a product, and what is often made in it. */
+  /** Makes a company with a product, and functions for its usual resources. */
   async function makePricing(accounts = 1, metrics = 1) {
     const world = await makeStoredWorld(running, accounts, metrics)
     const create = async (path: string, body: object) => (await world.api.create<Named>(path, body)).id
@@ -56,7 +53,7 @@ describe('simulations over HTTP', function () {
         create('/v2/prices', { product_id: product, currency: 'usd', ...terms, ...of }),
       card: (rates: readonly object[], of: object = {}) =>
         create('/v2/rate-cards', { name: 'c', currency: 'usd', rates, ...of }),
-      /** A contract whose one line follows a card. */
+      /** Makes a contract whose only line follows a card. */
       follow: (account_id: string, rate_card_id: string, line: object = {}, of: object = {}) =>
         create('/v2/contracts', {
           ...{ account_id, currency: 'usd', cadence: 'month', starts_at: START },
@@ -163,7 +160,7 @@ describe('simulations over HTTP', function () {
     }
     expect(await byAccount({ changes })).to.deep.equal({
       [plain]: '10 50 40',
-      // What was agreed with an account stands, by whatever card.
+      // The account's overrides and discount apply to any card.
       [dear]: '18 45 27',
       [agreed]: '30 30 0',
       [free]: '0 50 50',
@@ -206,7 +203,7 @@ describe('simulations over HTTP', function () {
       figuresOf('100', '80'),
     )
     expect(await candidateOf({ end })).to.deep.equal(figuresOf('0', '-20'))
-    // Nobody has followed the card: its past is free.
+    // No contract has followed the card, so its past can be changed.
     expect(await candidateOf({ effective_at: START + 10 * DAY, end, add: [add] })).to.deep.equal(
       figuresOf('100', '80'),
     )
@@ -247,7 +244,7 @@ describe('simulations over HTTP', function () {
     await world.follow(ended, card, { ends_at: START - 1 }, { starts_at: START - 5 * DAY })
     const answer = await world.simulate(card)
     expect(answer.data.map(({ account_id: id }) => id)).to.deep.equal([user, follower, both].toSorted())
-    // Who follows the card later only pays nothing by it at the start.
+    // An account that follows the card only later has a baseline of 0.
     const byAccount = Object.fromEntries(answer.data.map((one) => [one.account_id, one.baseline]))
     expect(byAccount).to.deep.equal({ [user]: '0', [follower]: '0', [both]: '7' })
     expect(answer.totals).to.deep.include({ accounts: 3, candidate: '21', increased: 2, unchanged: 1 })
@@ -269,7 +266,7 @@ describe('simulations over HTTP', function () {
       422,
       'account_ids[1]: at start_at the account follows a card in another currency, which cannot be compared',
     ])
-    // By the card alone there is nothing to compare.
+    // With `none` there is no baseline.
     const alone = await world.simulate(card, { against: 'none' })
     expect(alone.totals).to.deep.include({ accounts: 2, in_other_currencies: 0 })
     expect((await world.ask(card, { against: euros })).text).to.equal(
@@ -488,7 +485,7 @@ describe('simulations over HTTP', function () {
       baseline: 'nothing' as const,
     }
     const reader = simulatedUsageReader(running.clickhouse, rawReadSemaphore())
-    /** Of each read: how many accounts it was of, and how many rows were held, if it was not too many. */
+    /** For each read: the number of accounts, and the number of rows unless there were too many. */
     const reads: [accounts: number, rows: number | undefined][] = []
     const usage: Pick<typeof reader, 'read'> = {
       async read(namespaceId, wanted, signal) {
@@ -520,12 +517,12 @@ describe('simulations over HTTP', function () {
     const whole = await rate()
     expect(whole).to.have.length(5)
     expect(reads).to.deep.equal([[5, 120]])
-    // Two at a time are tried, by a guess that is too low, and again after one that has few.
+    // The reader guesses two accounts at a time, which is too many, and tries two again after an account with few rows.
     const onesRows = [30, 15, 30, 15, 30].map((rows): [number, number] => [1, rows])
     const [one, ...others] = onesRows
     expect(await rate(44)).to.deep.equal(whole)
     expect(reads).to.deep.equal([[2, undefined], one, others[0], [2, undefined], ...others.slice(1)])
-    // Who has more by themselves is read all the same, up to a limit of their own.
+    // A single account with more rows is read up to a higher limit.
     expect(await rate(20)).to.deep.equal(whole)
     expect(reads).to.deep.equal(onesRows)
     const failure = await failureOf(rate(20, 29))
@@ -584,7 +581,7 @@ describe('simulations over HTTP', function () {
   })
 
   it('refuse more than 100,000 accounts, and more periods than so many accounts can be rated in', async function () {
-    // So many rows go past the loader, which would tell rollups of them.
+    // This many rows bypass the loader, which would mark them as late usage.
     if (running.inside === undefined) return this.skip()
     const world = await makePricing(1, 0)
     const card = await world.card([])

@@ -18,7 +18,7 @@ interface World {
   apiKey: string
 }
 
-/** What a request needs beside ids in its path, by operation; every other operation is tried without. */
+/** The query or body of requests, by operation. Every other operation is tried without. */
 const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }> = {
   getAccountBalance: { query: () => 'currency=usd' },
   getAccountMonthlyUsage: { query: () => '' },
@@ -57,7 +57,10 @@ describe('what belongs to another company', function () {
   })
   after(() => tally.end())
 
-  /** Everything that can be read of a world, but when keys were last used: that is noted a while after a use. */
+  /**
+   * Reads everything of a world, except the times of last use of keys, because these are stored some time after the
+   * use.
+   */
   const read = async (api: ApiClient, world: World) => {
     const { account, customer, metric, grant, product, price, rateCard, contract, externalId } = world
     const paths = [
@@ -255,7 +258,7 @@ describe('what belongs to another company', function () {
   })
 })
 
-/** Everything there is one of, in one namespace. */
+/** Makes one resource of each kind, in one namespace. */
 async function makeWorld(api: ApiClient): Promise<World> {
   const make = async (path: string, body: object) => (await api.create<{ id: string }>(path, body)).id
   const externalId = randomUUID()
@@ -295,7 +298,7 @@ async function makeWorld(api: ApiClient): Promise<World> {
 const firstRateOf = async (api: ApiClient, { rateCard }: World): Promise<string> =>
   (await api.get<{ rates: { id: string }[] }>(`/v2/rate-cards/${rateCard}`)).body.rates[0]?.id ?? ''
 
-/** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
+/** The paths of an operation with an id of another company. If the path has several ids, one at a time is replaced. */
 function targetsOf({ operationId, path }: Operation, ours: World, other: World): string[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const query =

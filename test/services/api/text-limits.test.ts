@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
-/** Every free text of a body, with how many characters it may have. */
+/** Every free text of a body, with its largest number of characters. */
 const FIELDS: Record<string, Record<string, number>> = {
   '/v2/customers': { name: 256, external_id: 256, payments_customer_id: 256 },
   '/v2/accounts': { name: 256, description: 2_048, external_id: 256 },
@@ -23,7 +23,7 @@ const CHANGEABLE = [
   '/v2/contracts',
 ]
 
-/** One character each, of one to four bytes, whatever they look like together. */
+/** Single characters of one to four bytes, which may combine with their neighbours on a screen. */
 const CHARACTERS = ['x', 'ü', '山', '😀', '\u0301', '\u{1F3FD}', '\u200D']
 
 describe('texts of resources', function () {
@@ -108,7 +108,7 @@ describe('texts of resources', function () {
   })
 
   it('may be the longest that there are to sort by', async () => {
-    // A character of four bytes that is three characters of four bytes in the form that names are compared in.
+    // A character of four bytes that becomes three characters of four bytes in the normalized form of names.
     const notes = [
       0x1d15e, 0x1d15f, 0x1d160, 0x1d161, 0x1d162, 0x1d163, 0x1d164, 0x1d1bb, 0x1d1bc, 0x1d1bd, 0x1d1be,
     ]

@@ -130,14 +130,14 @@ describe('usage by day and month over HTTP', function () {
       expect(all?.[1]).to.deep.equal(bucket?.[1])
       return bucket?.[1]
     }
-    // Of one second and one acceptance: the greater id is the later one.
+    // Among events of one second and one acceptance, the greatest id is the latest.
     const tied = ['1', '2', '3', '4', '5', '6', '7', '8'].map((quantity) =>
       world.makeEvent({ source: 'usd', quantity, occurredAt, acceptedAt }),
     )
     await running.store(tied)
     const [greatest] = tied.toSorted((a, b) => (a.id < b.id ? 1 : -1))
     expect(await ask('latest')).to.deep.equal([['usd', greatest?.quantity]])
-    // Accepted later goes before a greater id; occurred later before both.
+    // A later acceptance takes precedence over a greater id, and a later occurrence over both.
     await world.store({ source: 'usd', quantity: '20', occurredAt, acceptedAt: acceptedAt + 1 })
     expect(await ask('latest')).to.deep.equal([['usd', '20']])
     const big = '99999999999999999999.999999999999999999'
@@ -151,7 +151,7 @@ describe('usage by day and month over HTTP', function () {
     expect(sum).to.deep.equal(['eur', '2999999999999999999999.99999999999999997'])
     const averages = new Map(await ask('avg'))
     expect(averages.get('eur')).to.equal(big)
-    expect(averages.get('chf')).to.equal('0.000000000000000002') // 1.5 units: a tie, to the even neighbour
+    expect(averages.get('chf')).to.equal('0.000000000000000002') // 1.5 units: rounded half to even
     expect(averages.get('usd')).to.equal('6.222222222222222222')
 
     const day = occurredAt - (occurredAt % 86_400)
@@ -208,7 +208,7 @@ describe('usage by day and month over HTTP', function () {
         /^end_at: the range overlaps 3701 UTC days, at most 3700/,
       ],
       ['start_at=0&end_at=253402300799', 400, /^end_at/],
-      ['start_at=253402300790&end_at=253402300799', 200, /^/], // no usage can lie there
+      ['start_at=253402300790&end_at=253402300799', 200, /^/], // no usage can have this time
     ]
     const targets = [`/v2/accounts/${world.account}/usage/daily`, '/v2/metrics/usage/monthly']
     for (const target of targets)

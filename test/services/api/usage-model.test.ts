@@ -12,7 +12,7 @@ import { compareBalances, compareUsage, type UsageAsk } from '../compare-usage.t
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)
 
-/** Around the edges of slots, days, months, years and leap days, where an off-by-one would show. */
+/** Times at the edges of slots, days, months, years and leap days, where an off-by-one error would be visible. */
 const EDGES = [
   ...[Date.UTC(2024, 1, 29), Date.UTC(2024, 2, 1), Date.UTC(2024, 0, 1), Date.UTC(2025, 1, 28)],
   Date.UTC(2025, 11, 31),
@@ -24,7 +24,7 @@ const quantity = fc.constantFrom(
   ...['1', '-1', '2.5', '7', '0.000000000000000001', '-0.000000000000000002'],
   ...['99999999999999999999', '-99999999999999999999.999999999999999999'],
 )
-/** A time to ask from or to: any, or when the nth report happened, where a range that is cut wrongly shows. */
+/** The start or end of a range: any time, or that of the nth report, where a wrong bound would be visible. */
 const askedTime = fc.oneof(second, fc.record({ report: fc.nat({ max: 39 }) }))
 const VALUES = ['large', '1', '1.0', 'true', 'a=b', 'é', 'null']
 const properties = fc.record(
@@ -65,7 +65,7 @@ const history = fc.record({
     }),
     { maxLength: 12 },
   ),
-  /** In which order and how often rows arrive, and where an insert ends. */
+  /** The order of rows, their repeats, and the ends of inserts. */
   arrival: fc.array(fc.nat({ max: 60 }), { maxLength: 40 }),
   inserts: fc.integer({ min: 1, max: 4 }),
   asks: fc.array(
@@ -89,7 +89,7 @@ describe('usage and balances against a plain model', function () {
 
   before(async () => {
     running = await startApi('usage_model')
-    // Merges would make one row of what was stored several times, before anybody asked.
+    // Merges would collapse repeated rows before they are read.
     if (running.inside !== undefined)
       await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
   })
@@ -117,7 +117,7 @@ describe('usage and balances against a plain model', function () {
   const sourceOf = (world: StoredWorld, name: string) =>
     name.startsWith('m') ? (world.metrics[Number(name.slice(1))] ?? '') : name
 
-  /** Stores rows of reports and corrections in any order, some more than once, and tells the model. */
+  /** Stores rows of reports and corrections in any order, some more than once, and adds them to the model. */
   async function report(world: StoredWorld, model: UsageModel, drawn: History): Promise<void> {
     const rows: UsageEvent[] = []
     const latest = new Map<string, UsageEvent>()
@@ -131,7 +131,7 @@ describe('usage and balances against a plain model', function () {
         source: sourceOf(world, fields.source),
         acceptedAt: (now - 1_000) * 1_000_000 + acceptedOrder,
       })
-      if (seen.has(`${event.id} ${acceptedOrder}`)) continue // which of two is first must be known
+      if (seen.has(`${event.id} ${acceptedOrder}`)) continue // the first of two reports must be known
       seen.add(`${event.id} ${acceptedOrder}`)
       rows.push(event)
       if (latest.has(event.id)) continue
@@ -163,7 +163,7 @@ describe('usage and balances against a plain model', function () {
     return { ...ask, from: Math.min(one, two), to: one < two ? two : one + 1 }
   }
 
-  /** An order that has nothing to do with time. */
+  /** A sort key that does not depend on time. */
   const hashOf = (event: UsageEvent, { inserts }: History) =>
     Number((event.version * 2_654_435_761n + BigInt(inserts)) % 1_000_003n)
 

@@ -16,7 +16,7 @@ interface Page<T> {
   has_more: boolean
 }
 
-/** Seventy pages, one after the other, on a busy machine. */
+/** Enough for seventy pages, one after the other, on a busy machine. */
 const FOLLOWED_WITHIN_MS = 90_000
 
 describe('usage and balances over HTTP', function () {
@@ -34,7 +34,7 @@ describe('usage and balances over HTTP', function () {
   after(() => tally.end())
 
   it('equals a plain loop over the events, for random histories, all aggregations and any range', async () => {
-    // Around the edges of slots, days, months and leap days, where an off-by-one would show.
+    // Times at the edges of slots, days, months and leap days, where an off-by-one error would be visible.
     const edges = [300, 86_400, 86_400 * 31, 86_400 * 366].map((span) => now - (now % span))
     const edge = fc.constantFrom(...edges, Math.floor(Date.UTC(2024, 1, 29) / 1_000), now - 1_000)
     const second = fc
@@ -67,7 +67,7 @@ describe('usage and balances over HTTP', function () {
         const world = await makeWorld(api)
         const model = new UsageModel()
         for (const [order, batch] of batches.entries()) {
-          // One key with two contents in one request would be refused: the first of them stands for all.
+          // A request with one key and two contents would be refused, so the first content replaces the others.
           const events = batch.map((event) => {
             const same = batch.find(
               (e) => e.key === event.key && e.source === event.source && e.occurredAt === event.occurredAt,

@@ -87,7 +87,7 @@ describe('warming of balances', function () {
     expect(await read(busy)).to.deep.equal({ sum: '12', readsAll: false })
     expect(await read(calm)).to.deep.equal({ sum: '2', readsAll: false })
     expect(await read(busy, OTHER_NAMESPACE)).to.deep.equal({ sum: '4', readsAll: false })
-    // What is late for one account is no reason to forget the others beside it.
+    // Late usage of one account does not drop the sums of others.
     expect(await read(marked)).to.deep.equal({ sum: '3', readsAll: true })
     expect(await read(idle)).to.deep.equal({ sum: '9', readsAll: true })
   })
@@ -111,7 +111,7 @@ describe('warming of balances', function () {
       false,
     )
     expect(await sumOf(marked)).to.equal('3')
-    // … nor once usage comes late of one that was read ahead before.
+    // This also holds when an account that was read ahead gets late usage.
     const now = await stage.epochs.now()
     const dirty = dirtySlotRepository(stage.writing)
     const slot = {
@@ -126,7 +126,7 @@ describe('warming of balances', function () {
     await dirty.cancel([{ insertId: '3', stage: 1 }])
     await usage.readAhead(NAMESPACE, [calm])
     expect(latestSums.has(slot)).to.equal(true)
-    // Once is enough when that was worked off in between.
+    // One read is enough if the mark was processed in between.
     await latestSums.whileWriting([slot], () => dirty.turnReady([slot], '4', now))
     await dirty.cancel([{ insertId: '4', stage: 1 }])
     await usage.readAhead(NAMESPACE, [calm])

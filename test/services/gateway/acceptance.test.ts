@@ -17,7 +17,7 @@ describe('acceptances under way', () => {
     acceptance = new Acceptance(time, 50)
   })
 
-  /** Begins an acceptance; what it gives ends it. */
+  /** Begins an acceptance, and returns the function that ends it. */
   const begin = (at: number): ((err?: Error) => Promise<void>) => {
     now = at
     let end: (err?: Error) => void = () => undefined

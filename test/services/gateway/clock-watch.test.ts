@@ -9,7 +9,7 @@ const SETTLES_S = 180
 const HOUR_S = 3_600
 
 describe('the watch of a clock', () => {
-  /** Seconds: what passes, and how far clocks are ahead of it. */
+  /** The real time in seconds, and the seconds by which clocks are ahead of it. */
   let now: number
   let oursAhead: number
   let theirsAhead: number
@@ -30,7 +30,7 @@ describe('the watch of a clock', () => {
       log: testLog,
     })
   }
-  /** @param tookS until the answer came, which PostgreSQL made right away */
+  /** @param tookS seconds until the answer arrived; PostgreSQL made it at once */
   const look = (tookS = 0) => {
     const asked = watch.asks()
     const theirs = (now + theirsAhead) * MICROS_PER_SECOND
@@ -70,7 +70,7 @@ describe('the watch of a clock', () => {
       setBoth(0)
       look()
     }
-    now += 600 // however long ago the last look was
+    now += 600 // with any time since the last look
     expect(acceptance.isOpen).to.equal(true)
   })
 

@@ -22,7 +22,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 
 const UNRENEWED_MAX_MS = 60_000
 const SETTLE_MS = 30_000
-/** As the default of GATEWAY_CLOCK_SETTLES_S. */
+/** The default of GATEWAY_CLOCK_SETTLES_S. */
 const CLOCK_SETTLES_MS = 180_000
 const RENEW_MS = 1_000
 
@@ -30,9 +30,9 @@ const NAMESPACE = randomUUID()
 const ACCOUNTS = ['a', 'b', 'c'].map((digit) => `account_${digit.repeat(32)}`)
 
 /**
- * A database whose clock is what a test sets: functions of the same names come before those of PostgreSQL.
+ * Opens a database whose clock a test sets. Functions with the same names take precedence over those of PostgreSQL.
  *
- * @returns connections that go by it, and what sets it, in milliseconds since 1970
+ * @returns connections that use this clock, and a function that sets it, in milliseconds since 1970
  */
 export async function openTimedPool(
   database: TestDatabase,
@@ -61,7 +61,7 @@ export async function openTimedPool(
   return { pool, setClock }
 }
 
-/** A request of a reporter that sends it again, as it was, until it is taken, as README's client does. */
+/** A request of a reporter, which repeats it unchanged until it is accepted, like the client in README. */
 interface Request {
   events: ReportedEvent[]
   key: string | undefined
@@ -71,33 +71,36 @@ interface WorldOptions {
   pool: Pool
   setClock: (ms: number) => Promise<void>
   random: Random
-  /** Whether one process takes reports and lists them, rather than several and another. */
+  /**
+   * Whether one process accepts reports and lists events. Otherwise several gateways accept reports, and another
+   * process lists.
+   */
   alone: boolean
 }
 
-/** Gateways and a list of events on one PostgreSQL, on machines whose clocks are set to whatever. */
+/** Gateways and a list of events on one PostgreSQL, on machines whose clocks can be set to any time. */
 export class ClockWorld {
-  /** What time it is, in milliseconds since 1970. */
+  /** The real time, in milliseconds since 1970. */
   now = 1_790_000_000_000
-  /** How far PostgreSQL's clock is ahead of that. */
+  /** The milliseconds by which PostgreSQL's clock is ahead. */
   databaseAheadMs = 0
-  /** … and that of whoever lists events beside the gateways. */
+  /** The milliseconds by which the clock of the listing process is ahead. */
   listerAheadMs = 0
   gateways: Gateway[] = []
   readonly waiting: Request[] = []
-  /** Every event that was ever reported, by its idempotency key. */
+  /** All reported events, by idempotency key. */
   readonly reported = new Map<string, string>()
-  /** Reports that were refused for good. */
+  /** Reports that were refused permanently. */
   readonly refused: string[] = []
   readonly followed = new Map<string, UsageEvent>()
   readonly stored = new Map<string, UsageEvent>()
-  /** How far events were accepted ahead of anything that PostgreSQL's clock had shown, the furthest. */
+  /** The largest time by which an acceptance was ahead of the latest time of PostgreSQL's clock. */
   furthestAheadS = -Infinity
-  /** How often reports were told to come again. */
+  /** The number of answers that asked for a repeat. */
   putOff = 0
   readonly options: WorldOptions
   readonly startedAt: number
-  /** Whether the machines were started just then, rather than long before. */
+  /** Whether the machines have just started. */
   readonly justBooted: boolean
   readonly bootedAt: number
   readonly requestKeys = new Map<string, Micros>()
@@ -121,7 +124,7 @@ export class ClockWorld {
         )
   }
 
-  /** Lets time go by; gateways look at clocks meanwhile, each second or, over long, less often. */
+  /** Lets time pass. Gateways check clocks every second, or less often during long times. */
   async pass(ms: number): Promise<void> {
     const until = this.now + ms
     const stepMs = Math.max(RENEW_MS, ms / 12)
@@ -145,7 +148,7 @@ export class ClockWorld {
     this.gateways.push(gateway)
   }
 
-  /** Appends that are under way: each at once, or at the next step. */
+  /** Appends records, at once or at the next step. */
   append(records: readonly NewRecord[]): Promise<void> {
     for (const { acceptedAt } of records)
       this.furthestAheadS = Math.max(this.furthestAheadS, acceptedAt / 1e6 - this.latestMs / 1_000)
@@ -187,7 +190,7 @@ export class ClockWorld {
     this.waiting.push({ events, key: hasRequestKey ? randomUUID() : undefined })
   }
 
-  /** Sends a request that waits; its answer may be lost. */
+  /** Sends a waiting request, whose answer may be lost. */
   async send(): Promise<void> {
     const { random } = this.options
     const [request] = this.waiting.splice(randomInteger(random, this.waiting.length), 1)
@@ -209,7 +212,7 @@ export class ClockWorld {
 
   private readonly sent: Promise<unknown>[] = []
 
-  /** Until what was sent is answered. */
+  /** Waits until all requests are answered. */
   async answered(): Promise<void> {
     while (this.sent.length > 0) {
       this.deliver()
@@ -231,7 +234,7 @@ export class ClockWorld {
       }
   }
 
-  /** Reads on after the last event, as GET /v2/events does; see listEvents. */
+  /** Reads the list from the last event on, like GET /v2/events; see listEvents. */
   async follow(limit = Infinity): Promise<void> {
     const underWay = await this.lowestUnderWay()
     const before = unixSeconds(Math.min(underWay, ...this.log.map(({ acceptedAt }) => acceptedAt)))
@@ -249,10 +252,10 @@ export class ClockWorld {
   }
 }
 
-/** A gateway's process, on a machine whose clock is ahead of the time, or behind it. */
+/** A gateway's process, on a machine whose clock may be wrong. */
 class Gateway {
   aheadMs: number
-  /** Crashed: nothing of it reaches the log any more. */
+  /** Whether it has crashed. Then its records no longer reach the log. */
   isDead = false
   readonly acceptance: Acceptance
   readonly table: ReturnType<typeof gatewayRepository>
@@ -307,7 +310,7 @@ class Gateway {
   }
 
   async send({ events, key }: Request): Promise<void> {
-    this.acceptance.requireOpen() // as admitWrite has it, before anything is looked at
+    this.acceptance.requireOpen() // like admitWrite, before any other check
     const request: Report = {
       caller: { namespaceId: NAMESPACE },
       aheadMs: 0,
@@ -323,5 +326,5 @@ class Gateway {
 
 const gone = () => Promise.reject(new DomainError('unavailable', 'the gateway is gone'))
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets all pending callbacks run. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -11,7 +11,7 @@ const BATCH = '/v2/events/batch'
 const HEADERS = { 'content-type': 'application/json', 'x-api-key': NAMES.keys.full }
 const LATER_US = 90_000_000
 
-/** Before the key is used up: what was begun can be gone on with. */
+/** Points before the key is used up, after which a repeat continues the report. */
 const BEGUN: readonly GatewayPoint[] = ['gateway-keyed', 'gateway-appending', 'gateway-appended']
 
 const event = (fields: object = {}) => ({
@@ -21,7 +21,7 @@ const event = (fields: object = {}) => ({
   properties: { model: 'large', tags: { b: 1, a: 2 } },
   ...fields,
 })
-/** The same as event() says, written as another library would. */
+/** The content of event(), in the form of another JSON library. */
 const turned = (fields: object = {}) => ({
   ...fields,
   properties: { tags: { a: 2, b: 1 }, model: 'large' },
@@ -57,7 +57,7 @@ describe('reports with an Idempotency-Key', function () {
     const { id, event_ids } = JSON.parse(text) as { id?: string; event_ids?: string[] }
     return event_ids ?? [id ?? '']
   }
-  /** The events that were appended since the last look, each once, by id and quantity. */
+  /** The events that were appended since the last call, each once, by id and quantity. */
   const appended = (): Set<string> =>
     new Set(
       gateway

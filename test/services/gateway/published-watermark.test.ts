@@ -17,34 +17,34 @@ interface Row {
   countsUntil: number
 }
 
-/** Something on its way to the database, or its answer on the way back. */
+/** A statement on its way to the database, or its answer on the way back. */
 interface Flight {
   sentAt: number
-  /** What the network and the server still do with it: arrive, then be answered. */
+  /** The next event: its arrival, then its answer. */
   next: () => void
-  /** An append may be lost; a gateway that died hears no answer. */
+  /** Its gateway. An append may be lost, and a dead gateway gets no answer. */
   gateway: Gateway
   isAppend: boolean
 }
 
 /**
- * The world in which gateways run: one true time in milliseconds, by which the database goes, and what is on its way.
+ * The world of the gateways: one true time in milliseconds, which is the database's, and the statements on their way.
  */
 class World {
   now = 1_000_000
   readonly rows = new Map<string, Row>()
   readonly flights: Flight[] = []
-  /** The highest bound that any reader was told. */
+  /** The highest bound that any reader got. */
   told = -Infinity
-  /** Events that reached the log after a reader was told that none like them would. */
+  /** Events that reached the log with a time below a bound that a reader had got. */
   readonly missed: string[] = []
   appended = 0
   refused = 0
 
-  /** Of gateways whose rows are gone. */
+  /** The highest bound of gateways whose rows were deleted. */
   private reachedBefore = 0
 
-  /** As shared/postgres/lowest-under-way.ts reads it. */
+  /** Reads the bound like shared/postgres/lowest-under-way.ts. */
   read(): void {
     const counting = [...this.rows.values()].filter(({ countsUntil }) => countsUntil > this.now)
     const bound =
@@ -64,7 +64,7 @@ class World {
     this.rows.delete(id)
   }
 
-  /** Sends something to the database: it is carried out when it arrives, and its answer comes later still. */
+  /** Sends a statement to the database. It is executed when it arrives, and its answer arrives later. */
   send<T>(gateway: Gateway, isAppend: boolean, carryOut: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const arrive = () => {
@@ -86,10 +86,10 @@ class World {
   }
 }
 
-/** A gateway whose clock may be wrong and which may be stopped; only what arrives wakes it. */
+/** A gateway, which may be stopped and whose clock may be wrong. Only arriving answers wake it. */
 class Gateway {
   isDead = false
-  /** Stopped as by SIGSTOP: answers wait. */
+  /** Whether it is stopped, as by SIGSTOP; answers then wait. */
   isPaused = false
   skewMicros = 0
   readonly acceptance: Acceptance
@@ -104,7 +104,7 @@ class Gateway {
     const watch = new ClockWatch({ wall, time, monotonicMs: steadyMs, settlesMs: 0, log: testLog })
     const { rows } = world
     const table = {
-      // As two statements. Readers see a row when it is committed, which is after its time was taken.
+      // These are two statements, because readers see a row when it is committed, after its time was read.
       readNow: () => world.send(this, false, () => world.now * 1_000),
       register: async (id: string, countsForMs: number) => {
         const write = () => {
@@ -170,13 +170,13 @@ class Gateway {
 describe('the published watermark', function () {
   this.timeout(60_000)
 
-  /** Lives through a random history. */
+  /** Runs a random history. */
   const live = async (seed: number, steps: number): Promise<World> => {
     let random = seed
     const next = (max: number) => (random = (random * 48_271) % 2_147_483_647) % max
     const world = new World()
     let gateways = [new Gateway(world), new Gateway(world)]
-    // Some histories are calm and some are not, or rare things would never meet.
+    // Some histories are calm and others busy, because otherwise rare events would never coincide.
     const renewals = 1 + next(15)
     const stops = next(3)
     const leap = 50 + next(950)
@@ -216,7 +216,7 @@ describe('the published watermark', function () {
     return world
   }
 
-  /** The log's promise: what was sent is in it by the time it settles, or never comes. */
+  /** Settles the appends: a record is in the log by then, or never gets there. */
   const settle = (world: World) => {
     for (const flight of world.flights.filter(
       ({ isAppend, sentAt }) => isAppend && world.now - sentAt >= SETTLE_MS,

@@ -12,7 +12,7 @@ const DAY = 24 * HOUR
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 2_000 : 40
 const STEPS = 80
-/** How far clocks are set away: by hours in which time zones lie, by days, by what is still allowed and just not. */
+/** Differences of clocks: hours as between time zones, days, and differences just below and above the limits. */
 const AWAY = [
   -DAY,
   -HOUR,
@@ -40,19 +40,20 @@ describe('clocks that are set to anything, at any time', function () {
     await database.close()
   })
 
-  /** Lives through a random history, until clocks are right again for some minutes. */
+  /** Runs a random history, until clocks have been right for some minutes. */
   const live = async (seed: string, alone: boolean): Promise<ClockWorld> => {
     const random = seededRandom(seed)
     const below = (max: number) => randomInteger(random, max)
     const world = new ClockWorld({ pool, setClock, random, alone })
     await pool.query('UPDATE reached_acceptance SET reached_at = $1', [
-      // Of an installation that has taken reports before, or a new one.
+      // A new installation, or one that has accepted reports before.
       world.justBooted ? 0 : (world.now - 60 * SECOND) * 1_000,
     ])
     await pool.query('DELETE FROM gateways')
     const away = () => (below(3) === 0 ? 0 : (AWAY[below(AWAY.length)] ?? 0))
     await world.setDatabaseClock()
-    // Machines that start with a clock that is wrong have it set within some minutes. Nothing would tell otherwise.
+    // If a machine starts with a wrong clock, the clock is set within some minutes. Otherwise nothing could detect the
+    // error.
     let isUnset = world.justBooted
     const atBootMs = isUnset ? away() : 0
     await step('all', atBootMs)
@@ -134,7 +135,8 @@ describe('clocks that are set to anything, at any time', function () {
         expect(counted, `${told}: quantities`).to.deep.equal(world.reported)
         const missed = [...world.stored.values()].filter(({ id }) => !world.followed.has(id))
         expect(missed, `${told}: missed by who follows the list`).to.deep.equal([])
-        // By what nobody was told of for as long as a gateway goes on alone, at each start.
+        // A gateway without PostgreSQL may continue for some time after each start, and this time limits the
+        // difference.
         expect(world.furthestAheadS, `${told}: accepted ahead of PostgreSQL`).to.be.below(HOUR_S)
         putOff += world.putOff
       }

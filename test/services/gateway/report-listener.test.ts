@@ -36,7 +36,7 @@ describe('reports on bare node:http, beside the Express app', function () {
   })
   after(() => Promise.all(both().map((gateway) => gateway.stop())))
 
-  /** What a gateway makes of a request: its answer, what it stored, and what it took of the caller's limits. */
+  /** The results of a request: its answer, the stored lines, and the points of the caller's limits. */
   const outcomeOf = async (gateway: TestGateway, sent: Sent, hasRandomIds: boolean) => {
     const { status, rawHeaders, text } = await gateway.send(sent)
     const mask = (shown: string) =>
@@ -66,11 +66,11 @@ describe('reports on bare node:http, beside the Express app', function () {
       }),
       { numRuns: RUNS },
     )
-    // A caller who is over its limit comes too seldom to be relied on.
+    // Random requests rarely have a caller over its limit, so this one is sent always.
     const headers = { 'content-type': 'application/json', 'x-api-key': NAMES.keys.limited }
     const body = Buffer.from(JSON.stringify(GOOD))
     statuses.set(await expectSame({ path: '/v2/events', headers, body }, true), 1)
-    // The requests are worth something only when they meet every kind of answer, and the good one often.
+    // The test is meaningful only if the requests get every kind of answer, and often the success.
     expect([...statuses.keys()]).to.include.members([202, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429])
     expect(statuses.get(202)).to.be.greaterThan(RUNS / 10)
   })
@@ -149,7 +149,7 @@ const request = (path: string, body: string, headers = ''): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${NAMES.keys.full}\r\ncontent-type: application/json\r\n` +
   `${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 
-/** Sends requests at once, and reads until the server closes. */
+/** Sends all requests at once, and reads until the server closes the connection. */
 async function sendRaw(port: number, requests: readonly string[]): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -159,7 +159,7 @@ async function sendRaw(port: number, requests: readonly string[]): Promise<strin
   return text
 }
 
-/** Mostly the first, which is a good one, and sometimes one of the others. */
+/** Mostly draws the first value, which is valid, and sometimes one of the others. */
 const mostly = <T>(good: fc.Arbitrary<T>, ...odd: fc.Arbitrary<T>[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: odd.length * 8, arbitrary: good }, ...odd.map((arbitrary) => ({ weight: 1, arbitrary })))
 const value = (...values: unknown[]): fc.Arbitrary<unknown> => fc.constantFrom(...values)
@@ -192,7 +192,7 @@ const anyProperties = mostly<unknown>(
   ),
 )
 
-/** Fields that are left out are undefined here, and so not in the JSON. */
+/** An event, in which an absent field is undefined, so that JSON omits it. */
 const anyEvent = fc
   .record({
     account_id: mostly<unknown>(
@@ -348,7 +348,7 @@ const anyRequest = fc
       ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
       ...headers,
     }
-    // An empty header is left out; the key that is only a space stands for the header that is there and empty.
+    // An empty header is omitted. A key of one space means a header that is present and empty.
     const given = Object.entries(all).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
     const body = isGzipped ? gzipSync(plain) : plain
     const length =

@@ -28,7 +28,7 @@ import { insertKey } from '../../support/insert-key.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase } from '../../support/postgres.ts'
 
-/** The same names in both databases, so that answers and stored events can be the same. */
+/** Both databases have these names, so that answers and stored events can be equal. */
 export const NAMES = {
   company: randomUUID(),
   namespace: randomUUID(),
@@ -49,31 +49,31 @@ export interface Sent {
 
 interface Got {
   status: number
-  /** As they came, without the date. */
+  /** The received headers, without the date. */
   rawHeaders: string[]
   headers: IncomingHttpHeaders
   text: string
 }
 
-/** A gateway in this process, on a database of its own. */
+/** A gateway in this process, with a separate database. */
 export interface TestGateway {
   port: number
-  /** The lines it appended since the last look. */
+  /** The lines that it appended since the last call. */
   takeLines(): string[]
-  /** What was taken of its limits since the last look. */
+  /** The uses of its limits since the last call. */
   takeUses(): string[]
   send(sent: Sent): Promise<Got>
-  /** The next request that gets to this point goes no further, as if the gateway had crashed there. */
+  /** The next request that reaches this point stops there, as if the gateway had crashed. */
   crashAt(point: GatewayPoint): void
-  /** Of its database. */
+  /** Connections to its database. */
   pool: Pool
   stop(): Promise<void>
 }
 
-/** One clock for both, which tests set: the time of acceptance is in answers and in what is stored. */
+/** One clock for both, which tests set, because the time of acceptance is in answers and in stored lines. */
 export const clock = { at: Date.now() * 1_000 }
 
-/** Whether both take anything now. */
+/** Whether both refuse all usage now. */
 export const suspension = { isOn: false }
 
 export const startGateways = async (): Promise<{ listener: TestGateway; express: TestGateway }> => ({
@@ -135,7 +135,7 @@ export async function startGateway(
       throw new Error(`crashed at ${point}`)
     },
   })
-  // Corrections take one way only, and have tests of their own.
+  // Corrections have only one handler, and separate tests.
   const correct = () => Promise.reject(new Error('no corrections here'))
   const app = make(
     { report, correct },
@@ -179,7 +179,7 @@ export async function startGateway(
   }
 }
 
-/** Limits that never begin anew, so that two gateways count alike; one caller has used up what it may. */
+/** Limits whose window never ends, so that two gateways count alike. One caller has used up its limit. */
 function countedLimit(name: string, uses: string[]): RateLimit {
   return {
     name,

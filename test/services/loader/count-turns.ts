@@ -1,4 +1,4 @@
-/** How often others had their turn on the event loop while something was done. */
+/** Counts the turns of other work on the event loop during some work. */
 export async function countTurns(work: () => Promise<unknown>): Promise<number> {
   let turns = 0
   let isOver = false

@@ -334,10 +334,10 @@ describe('loading usage', function () {
     expect(Number(counted[0]?.n)).to.equal(events)
     expect(Math.max(...rows)).to.be.at.most(limits.batchRowsMax + 250)
     expect(Math.max(...bytes)).to.be.at.most(limits.batchBytesMax + RECORD_BYTES_MAX)
-    // What is stored, once more while it is joined, what is gathered meanwhile, and what was read ahead, twice as it is
-    // decoded.
+    // The stored batch and its joined copy, the batch that is gathered, and the read-ahead records, twice because of
+    // decoding.
     expect(Math.max(...memory)).to.be.lessThan(6 * limits.batchBytesMax)
-    // A share of the whole, which holds on a busy machine too.
+    // A share of the whole time, which also holds on a busy machine.
     expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(tookMs / 5)
   })
 
@@ -365,7 +365,7 @@ describe('loading usage', function () {
         },
         deadLetter: async ({ partition, offset, line, bytes }, reason) => {
           const place = { topic: 'secrets', partition, offset, line }
-          // A row that PostgreSQL does not take: its error has the row as detail.
+          // A row that PostgreSQL refuses; its error contains the row as detail.
           if (broken.deadLetter-- > 0)
             await deadLetters.insert({ ...place, reason: null as never, value: bytes })
           await deadLetters.insert({ ...place, reason, value: bytes })

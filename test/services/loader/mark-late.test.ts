@@ -8,7 +8,7 @@ const NOW = 1_790_000_000
 
 describe('marking late usage', () => {
   const done = () => Promise.resolve()
-  /** Stores what occurred at these times, of the accounts in turn. @returns how many marks each insert placed */
+  /** Stores usage of these times, of the accounts in turn. @returns the number of marks that each insert placed */
   async function marksOf(
     ages: readonly number[],
     accounts: number,
@@ -48,7 +48,7 @@ describe('marking late usage', () => {
   })
 
   it('marks slots of accounts as long as they are one for fifty rows, and not very many', async () => {
-    /** So many late ones in a batch, of an account each. */
+    /** The number of marks for a batch with late rows, each of another account. */
     const marksIn = async (rows: number, late: number) =>
       (
         await marksOf(

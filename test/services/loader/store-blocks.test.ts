@@ -36,7 +36,9 @@ const dataError = () =>
   })
 
 describe('storing blocks of lines', () => {
-  /** A ClickHouse that takes a block whole or not at all, and takes none with a line that begins with "bad". */
+  /**
+   * A ClickHouse that stores a block completely or not at all, and refuses a block with a line that begins with "bad".
+   */
   const make = (failures: Error[] = []) => {
     const stored: string[] = []
     const deadLettered: string[] = []

@@ -6,7 +6,7 @@ import { type AuditStage, makeAuditStage } from './audit-stage.ts'
 const SECOND = 1_000_000
 const JUNE = Date.UTC(2026, 5, 10) / 1_000
 const JULY = Date.UTC(2026, 6, 10) / 1_000
-/** A time of which the log holds nothing: as if it had dropped everything. */
+/** A time after all records of the log, as if the log had dropped everything. */
 const LATER = '2100-01-01T00:00:00Z'
 
 describe('the audit of months', function () {
@@ -50,7 +50,7 @@ describe('the audit of months', function () {
       'MISSING: 5 of 5 events that occurred in 2026-06, counted before and stored no more\n1 findings',
     )
     expect(code).to.equal(1)
-    await count() // which does not make it forget
+    await count() // this does not change the finding
     expect((await stage.run('audit', '--from', LATER)).output).to.contain('MISSING: 5 of 5 events')
     expect(await doctorSays()).to.match(
       /^failed +usage counted: ClickHouse has lost 5 events of 2026-06 that it had/,

@@ -26,7 +26,7 @@ export type AuditStage = Awaited<ReturnType<typeof makeAuditStage>>
 const READ_BYTES = 1_000_000
 const INSERT_BYTES = 32_000_000
 
-/** An event log, ClickHouse and the maintenance commands over them; what is loaded, and when, is the test's to say. */
+/** Makes an event log, ClickHouse and the maintenance commands. The test decides which records are loaded, and when. */
 export async function makeAuditStage(purpose: string) {
   const db = await createDatabase(`audit_${purpose}`)
   const clickhouse = await createClickHouse(`audit ${purpose}`)
@@ -70,7 +70,7 @@ export async function makeAuditStage(purpose: string) {
   const append = (partition: number, lines: readonly UsageEvent[], acceptedAt: Micros): Promise<void> =>
     log.append([{ partition, acceptedAt, value: Buffer.from(lines.map(usageEventToLine).join('\n')) }])
 
-  /** Stores what a partition holds, and commits its offset. */
+  /** Stores the records of a partition, and commits its offset. */
   const load = async (partition: number): Promise<void> => {
     const { committed, end } = (await log.lag(LOADER_GROUP)).find((lag) => lag.partition === partition) ?? {
       committed: 0,
@@ -104,9 +104,9 @@ export async function makeAuditStage(purpose: string) {
     deps,
     append,
     load,
-    /** What corrections in a namespace refer to. */
+    /** Makes the resources to which corrections in a namespace refer. */
     makeAccount: (namespaceId: string) => makeAccount(db.pool, namespaceId),
-    /** Keeps a correction as a gateway does, without sending it. */
+    /** Stores a correction in PostgreSQL like a gateway, without sending it. */
     async keepCorrection(report: UsageEvent, corrected: UsageEvent, isSent = true): Promise<void> {
       const { namespaceId, id } = report
       await inNamespace(db.pool, namespaceId, async (client) => {
@@ -121,7 +121,7 @@ export async function makeAuditStage(purpose: string) {
     change: async (statement: string) => {
       await clickhouse.client.command({ query: statement })
     },
-    /** Runs a command as the services do. */
+    /** Runs a command with the functions of the services. */
     async run(name: string, ...args: string[]): Promise<CommandResult> {
       const lines: string[] = []
       const code = await runCommand(name, args, deps, testLog, {
@@ -140,7 +140,7 @@ export async function makeAuditStage(purpose: string) {
   }
 }
 
-/** What revisions refer to, for events as makeReport makes them. */
+/** Makes the resources to which revisions of makeReport's events refer. */
 async function makeOwners(pool: Pool, keyId: string): Promise<void> {
   const companyId = randomUUID()
   await withTransaction(pool, async (client) => {

@@ -14,7 +14,7 @@ const COLUMNS =
 
 const CORRECTED = `${COLUMNS}, corrected_at, voided`
 
-/** A statement that writes another row of an event, as only somebody's hand can. */
+/** A statement that writes another row of an event, which Tally itself never does. */
 const copyOf = (id: string, change: string, newId = id, columns = COLUMNS): string => `
   INSERT INTO usage_events (${columns}) SELECT ${columns.replace('event_id', `'${newId}'`)}
   FROM (SELECT * REPLACE (${change}) FROM usage_events FINAL WHERE id = unhex('${id.slice(6)}'))`
@@ -64,7 +64,7 @@ describe('auditing usage', function () {
     const [plus, minus, twice, gone, unlisted, early] = ['1', '2', '3', '4', '5', '6'].map((quantity) =>
       makeReport({ ...more, quantity }),
     ) as [UsageEvent, UsageEvent, UsageEvent, UsageEvent, UsageEvent, UsageEvent]
-    // Of another slot, where a single event is looked up among many others.
+    // An event in another slot, where it is looked up among many others.
     const lone = makeReport({ acceptedAt: from, occurredAt: second - 86_400 })
     const repeated = makeReport({ ...more, key: 'again' })
     const again = makeReport({ ...more, key: 'again', acceptedAt: from + 30e6 })
@@ -201,7 +201,7 @@ describe('auditing usage', function () {
     await stage.load(0)
     const healed = await stage.run('audit')
     expect(healed.output).to.match(/^ {2}corrected again +1$/m)
-    expect(healed.output).to.contain('1 findings') // the one that was altered
+    expect(healed.output).to.contain('1 findings') // the altered one
   })
 
   it('waits for corrections that are sent and not loaded yet, and holds nothing against them', async () => {
@@ -304,7 +304,7 @@ describe('auditing usage', function () {
       await stage.append(0, [correction], Date.now() * 1_000)
     }
     await stage.load(0)
-    // The first reports are no longer what counts, and what they said is still known.
+    // The first reports no longer count, but their contents are still known.
     await expectTold(15, 6, 5)
   })
 

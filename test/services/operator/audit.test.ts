@@ -19,10 +19,10 @@ describe('the audit and the dead letters', function () {
   let world: Awaited<ReturnType<typeof makeWorld>>
   const now = Math.floor(Date.now() / 1_000)
 
-  /** When the test began: what others did before is not looked at. */
+  /** The start of the test. Earlier usage of other tests is not checked. */
   let from: string
 
-  // Why a Tally of its own: it is stopped, and its ClickHouse changed behind its back.
+  // Why a separate Tally: the test stops it and changes its ClickHouse.
   before(async () => {
     tally = await startTally()
     api = new ApiClient(tally.url, tally.key)
@@ -42,7 +42,7 @@ describe('the audit and the dead letters', function () {
     api = new ApiClient(tally.url, tally.key)
   }
 
-  /** The audit's output, once everything reported is behind what it covers. */
+  /** The audit's output, when it covers all reported usage. */
   const auditOf = (logged: number) =>
     until(async () => {
       const result = await runCommand(tally.dataFolder, 'audit', '--from', from)
@@ -212,7 +212,8 @@ describe('the audit and the dead letters', function () {
     await appendByHand(0, Buffer.from(lines.join('\n')))
     await appendByHand(0, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(withId(4))]))
     await appendByHand(0, Buffer.from(''))
-    // Our own reader takes it, ClickHouse does not: half of a surrogate pair is JSON, but no text.
+    // Our own parser accepts this line and ClickHouse does not: half of a surrogate pair is valid JSON, but not valid
+    // text.
     await appendByHand(
       0,
       Buffer.from(

@@ -24,7 +24,7 @@ describe('commands in a running Tally', function () {
   let server: Closeable
   let folder: string
   let stopping: AbortController
-  /** How often the audit read records. */
+  /** The number of reads of records by the audit. */
   let reads: number
 
   before(async () => {
@@ -70,7 +70,7 @@ describe('commands in a running Tally', function () {
   })
   afterEach(() => server.close())
 
-  /** Keeps every audit from reading where the log ends. */
+  /** Blocks every audit when it reads the end of the log. */
   const holdAudits = async (): Promise<() => Promise<void>> => {
     const db = await owner.connect()
     await db.query('BEGIN; LOCK TABLE event_log_partitions IN ACCESS EXCLUSIVE MODE')
@@ -128,14 +128,14 @@ describe('commands in a running Tally', function () {
   it('stop when nobody waits for them any more; until then there is one audit at a time', async () => {
     const release = await holdAudits()
     const sent = send('audit')
-    sent.on('error', () => undefined) // it is cut off below
+    sent.on('error', () => undefined) // the connection is cut below
     await once(sent, 'response')
     await until(isAuditing)
     const second = await ask('audit')
     expect(second.output).to.equal('audit is under way already: one at a time')
     expect(second.code).to.equal(1)
     sent.destroy()
-    await sleep(1_000) // until it is seen that nobody waits
+    await sleep(1_000) // until the server notices that no client waits
     await release()
     const third = await until(async () => {
       const before = reads

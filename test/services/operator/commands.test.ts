@@ -26,7 +26,7 @@ describe('maintenance commands', function () {
     let tally: RunningTally
 
     before(async () => {
-      // Why a Tally of its own: its rollups are rebuilt, and it must have no dead letters.
+      // Why a separate Tally: the test rebuilds its rollups, and it must have no dead letters.
       tally = await startTally()
     })
     after(async () => {
@@ -48,7 +48,7 @@ describe('maintenance commands', function () {
     })
 
     it('computes rollups anew while it serves, and refuses words it does not know', async () => {
-      // Until the first are built, which takes the same lock.
+      // The first build holds the same lock, so this waits until it has ended.
       const done = await until(async () => {
         const result = await run('rebuild')
         return result.code === 0 && result

@@ -48,7 +48,7 @@ describe('dead letters', function () {
     const retried = stage.run('dead-letters', 'retry', '--all').finally(() => {
       done.abort()
     })
-    while (!done.signal.aborted) await buryAgain(stage) // as the loader does, which cannot read them either
+    while (!done.signal.aborted) await buryAgain(stage) // like the loader, which cannot read these lines either
     expect((await retried).output).to.match(/^1200 retried;/m)
     const lags = await stage.log.lag(LOADER_GROUP)
     expect(lags.reduce((sum, { end }) => sum + end, 0)).to.equal(1_200)
@@ -61,7 +61,7 @@ describe('dead letters', function () {
   })
 })
 
-/** What a loader does with the lines of the log that cannot be read. */
+/** Makes dead letters of unreadable lines of the log, like a loader. */
 async function buryAgain({ db, log }: AuditStage): Promise<void> {
   const records = await log.read({ partition: 0, offset: 0 }, 1e9)
   await db.pool.query(

@@ -28,12 +28,12 @@ const findingsOf = ({ output }: CommandResult): Finding[] => {
   const line = output.split('\n').find((text) => text.startsWith('{"findings"')) ?? '{}'
   return (JSON.parse(line) as { findings: Finding[] }).findings
 }
-/** Without updates of PostgreSQL: which have come out is not for these tests to know. */
+/** Findings except those about PostgreSQL updates, which depend on the newest release. */
 const bad = (findings: readonly Finding[]) =>
   findings.filter(({ part, level }) => level !== 'ok' && part !== 'PostgreSQL updates')
 const kinds = (findings: readonly Finding[]) => findings.map(({ part, level }) => `${level} ${part}`)
 
-/** A database that has another value of one of its settings. */
+/** A database that returns another value for one setting. */
 const answering = (pool: Pool, name: string, setting: string): Queryable => ({
   query: (async (text: string, values?: unknown[]) => {
     const result = await pool.query<Record<string, unknown>>(text, values)
@@ -47,7 +47,7 @@ describe('npm run doctor', function () {
 
   describe('in a running Tally', () => {
     it('finds a new one as it should be', async () => {
-      // Why a Tally of its own: the doctor looks at all of an installation, which must be as new.
+      // Why a separate Tally: the doctor checks a whole installation, which must be new.
       const tally = await startTally()
       try {
         const { code, output } = await runCommand(tally.dataFolder, 'doctor')
@@ -95,7 +95,7 @@ describe('npm run doctor', function () {
       expect(result.code).to.equal(found.some(({ level }) => level === 'failed') ? 1 : 0)
       return found
     }
-    /** What is found while something is wrong; nothing of the kind before and after. */
+    /** Returns the findings during a fault, and checks that they are absent before and after. */
     const lookWhile = async (plant: () => Promise<unknown>, mend: () => Promise<unknown>) => {
       const before = kinds(await look())
       await plant()
@@ -129,7 +129,7 @@ describe('npm run doctor', function () {
         return findings[0]?.says
       }
       await forget()
-      await epoch(1, 1, 600) // and so it is not that there are none
+      await epoch(1, 1, 600) // so that the finding is not the absence of rollups
       await mark(3_000)
       expect(kinds(await look())).not.to.include('warning rollups')
       await stage.change('TRUNCATE TABLE rollup_epochs')
@@ -217,7 +217,7 @@ describe('npm run doctor', function () {
           'synchronous_commit is off: a power cut loses usage that was acknowledged',
         )
       }
-      // What the server of the tests cannot be made to have: it is started with these settings on its command line.
+      // The test server cannot have other values, because they are fixed on its command line.
       for (const [name, level] of [
         ['fsync', 'failed'],
         ['full_page_writes', 'warning'],
@@ -315,7 +315,7 @@ describe('npm run doctor', function () {
       expect((await stage.run('doctor', '--strict')).code).to.equal(1)
       const { output } = await stage.run('doctor')
       const warnings = output.split('\n').filter((line) => line.startsWith('warning ')).length
-      expect(warnings).to.be.within(4, 5) // with updates or not
+      expect(warnings).to.be.within(4, 5) // with or without a finding about updates
       expect(output).to.contain(`0 failed, ${warnings} warnings`)
     })
   })

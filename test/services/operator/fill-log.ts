@@ -9,12 +9,12 @@ interface FillOptions {
   from: Micros
   seconds: number
   recordLines: number
-  /** About how large a line is. */
+  /** The approximate size of a line. */
   bytes: number
 }
 
 /**
- * Appends many reports as a gateway would, spread evenly over a range of time and over the partitions.
+ * Appends many reports like a gateway, spread evenly over a range of time and over the partitions.
  *
  * @returns a few of them
  */

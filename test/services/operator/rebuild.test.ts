@@ -29,7 +29,7 @@ import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 
 const DAY_S = 86_400
-/** Each is computed by itself when the next one is empty: a rebuild takes a while. */
+/** The number of days. Every second day is empty, so that a rebuild computes each day separately and takes long. */
 const DAYS = 80
 
 describe('npm run rebuild', function () {
@@ -43,8 +43,8 @@ describe('npm run rebuild', function () {
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    // Why services of its own: its rollups are forgotten, its rollup service crashes, and another Tally is put in their
-    // place.
+    // Why separate services: the test deletes their rollups, crashes the rollup service, and replaces them by another
+    // Tally.
     engines = await startSharedEngines('rebuild')
     services = await startServices(engines, {
       ROLLUP_PAUSE_MS: '100',
@@ -94,7 +94,7 @@ describe('npm run rebuild', function () {
     WHERE database = currentDatabase() AND active AND table = 'usage_by_day' AND startsWith(partition, '(${epoch},')
     GROUP BY partition HAVING count() > 1)`
 
-  /** Everything that is read through rollups, by account and by namespace. */
+  /** Reads all usage through rollups, by account and by namespace. */
   async function answers(url = services.url): Promise<string> {
     const api = new ApiClient(url, services.key)
     const range = `start_at=${now - (DAYS + 1) * DAY_S}&end_at=${now + 60}`
@@ -116,7 +116,7 @@ describe('npm run rebuild', function () {
     return texts.join('\n')
   }
 
-  /** A rollup service more, which drops sooner than one can be told to, until something holds. */
+  /** Runs another rollup service until a condition is true. It drops epochs sooner than the settings allow. */
   async function dropAfter(dropAfterS: number, holds: () => Promise<boolean>): Promise<void> {
     const keeper = openKeeper(clickhouse.client, { ...readRollupConfig(new EnvReader({})), dropAfterS })
     await until(holds).finally(() => keeper.close())
@@ -124,7 +124,7 @@ describe('npm run rebuild', function () {
 
   const rebuild = () => runProgram('operator/main', engines.env, 'rebuild')
 
-  /** One that a test ends before it is done. */
+  /** Begins a rebuild that a test ends early. */
   function begin(): { child: ChildProcess; ended: Promise<number | null>; output: () => string } {
     const main = path.join(PROJECT_ROOT, 'dist/services/operator/main.js')
     const child = spawn(process.execPath, [main, 'rebuild'], {
@@ -195,7 +195,7 @@ describe('npm run rebuild', function () {
     expect(await ended).to.equal(null)
     expect((await inUse())?.epoch).to.equal(before)
     expect(await answers()).to.equal(expected)
-    // PostgreSQL may take a moment to see that whoever held the lock is gone.
+    // PostgreSQL may need a moment to notice that the holder of the lock has ended.
     await until(async () => (await rebuild()).code === 0, 30_000)
     expect([(await inUse())?.epoch, await stateOf(epoch)]).to.deep.equal([epoch + 1, 'given up'])
     expect(await answers()).to.equal(expected)
@@ -208,7 +208,7 @@ describe('npm run rebuild', function () {
       await clickhouse.client.command({
         query: 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, 300, 2)',
       })
-      await sleep(EPOCH_CACHED_MS) // nobody but a test takes away an epoch that a process goes by
+      await sleep(EPOCH_CACHED_MS) // only a test deletes an epoch that a process uses
     }
     before(async () => {
       await services.rollup.stop()
@@ -219,7 +219,7 @@ describe('npm run rebuild', function () {
       expect(await answers()).to.equal(expected)
       for (const point of ['rollup-building', 'rollup-built']) {
         await services.rollup.restart({ CRASH_AT: `${point}:1` }).catch((err: unknown) => {
-          expect(String(err)).to.contain('rollup ended') // it crashed before it could say that it runs
+          expect(String(err)).to.contain('rollup ended') // it crashed before it was ready
         })
         await until(() => Promise.resolve(services.rollup.process.signalCode !== null), 60_000)
         expect(await inUse()).to.equal(undefined)

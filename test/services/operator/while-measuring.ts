@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** The most memory of JavaScript that some work took at once, and for how long it kept everything else waiting. */
+/** Measures the largest JavaScript memory of some work, and the longest time that it blocked the event loop. */
 export async function whileMeasuring<T>(work: () => Promise<T>) {
   const used = () => {
     const { heapUsed, external } = process.memoryUsage()

@@ -37,7 +37,7 @@ interface GrantBody {
 }
 
 interface GiveOptions {
-  /** In Unix seconds; by default the namespace's. */
+  /** The present time in Unix seconds; by default that of the namespace. */
   now?: number
   reached?: (point: RefillPoint) => void
 }
@@ -46,7 +46,7 @@ const CREDIT_POINTS = REFILL_POINTS.filter((point) => point.startsWith('credit-'
 
 const creditKey = (lineId: string, periodStartAt: number) => `${lineId}/${periodStartAt}`
 
-/** Which grants of a contract's lines are written. */
+/** Lists the written grants of a contract's lines. */
 async function listWritten(db: PoolClient, { lines }: Pick<StoredContract, 'lines'>): Promise<Set<string>> {
   const { rows } = await db.query<{ line: string; at: string }>(
     `SELECT contract_line_id AS line, extract(epoch FROM period_start_at)::text AS at FROM contract_credits
@@ -66,10 +66,10 @@ describe('credit of contracts', function () {
   after(() => running.stop())
 
   const utc = (text: string): number => Date.parse(`${text}Z`) / 1_000
-  /** Noon of today; midnight is when days of contracts that are anchored there begin. */
+  /** The last midnight, at which periods of a day begin if the contract is anchored at midnight. */
   const midnight = (): number => Math.floor(Date.now() / 1_000 / DAY_S) * DAY_S
 
-  /** Gives what is due in some namespaces, once. @returns how many grants it made */
+  /** Gives the due credit of some namespaces, once. @returns how many grants it made */
   const give = async (
     callers: readonly TestCaller[],
     { now, reached = () => undefined }: GiveOptions = {},
@@ -185,7 +185,7 @@ describe('credit of contracts', function () {
     expect(grants.map(({ effective_at }) => effective_at)).to.deep.equal(
       timesOf(grants).toSorted((a, b) => a - b),
     )
-    // Two of one second come in no particular order.
+    // Two grants of one second have no fixed order.
     const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
     const shown = grants.map(
       ({
@@ -263,7 +263,7 @@ describe('credit of contracts', function () {
     const daily = Array.from({ length: 401 }, (_, n) => start + n * DAY_S)
     const third = [start + 3_600, ...daily.slice(1)]
     expect(times).to.deep.equal([...daily, ...daily, ...third].toSorted((a, b) => a - b))
-    // What was given stays, and is not given again, when the clock is back.
+    // Given credit stays, and is not given again when the clock returns to real time.
     await world.api.request('DELETE', '/v2/test/clock', undefined, {})
     expect(await world.give()).to.equal(0)
     await world.moveClock(start + 401 * DAY_S)
@@ -306,7 +306,7 @@ describe('credit of contracts', function () {
   })
 
   describe('beside a cancellation or a change', () => {
-    /** A day of a contract that begins in five minutes: for the API it is still to come. */
+    /** Makes a contract that begins in five minutes, which is still in the future for the API. */
     const soon = async () => {
       const world = await makeWorld()
       const start = Math.floor(Date.now() / 1_000) + 300
@@ -322,7 +322,7 @@ describe('credit of contracts', function () {
       const world = await soon()
       await world.act(world.contract, 'cancel', { mode: 'at', cancel_at: world.start })
       expect(await world.give({ now: world.start + DAY_S })).to.equal(0)
-      // Taken back: now it is due.
+      // The cancellation is undone, so the credit is due.
       await world.act(world.contract, 'uncancel')
       expect(await world.give({ now: world.start })).to.equal(1)
       expect(await world.give({ now: world.start + DAY_S })).to.equal(1)
@@ -398,7 +398,7 @@ describe('credit of contracts', function () {
       )
     const now = midnight() + 5
     const given = await Promise.all([1, 2, 3, 4].map(() => world.give({ now })))
-    given.push(await world.give({ now })) // what was passed over
+    given.push(await world.give({ now })) // the skipped credit
     expect(given.reduce((sum, one) => sum + one, 0)).to.equal(9 * 25 * 5)
     expect(given.filter((one) => one > 0).length).to.be.greaterThan(1)
     for (const contract of contracts) {
@@ -559,7 +559,7 @@ describe('credit of contracts', function () {
           }
           const written = await within((db) => listWritten(db, contract))
           expect(written).to.deep.equal(new Set(wanted.keys()))
-          // Who knows the newest of a line knows all: there is no gap before it.
+          // There is no gap before the newest grant of a line.
           const ids = contract.lines.map(({ id }) => id)
           const newest = await repository((of) => of.newestCredits(namespaceId, ids))
           for (const of of contract.lines.filter(({ kind }) => kind === 'credit')) {
@@ -582,7 +582,7 @@ describe('credit of contracts', function () {
           const ascending = (a: number, b: number) => a - b
           expect(seconds.toSorted(ascending)).to.deep.equal([...wanted.values()].toSorted(ascending))
           given += seconds.length
-          // So that later ones are alone.
+          // So that only later contracts have credit due.
           if (contract.cancelAt === null)
             await repository((of) =>
               of.setCancellation(namespaceId, contract, 0, { mode: 'at', reason: null, requestedAt: 0 }),

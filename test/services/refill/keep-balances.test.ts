@@ -12,7 +12,7 @@ import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { until } from '../../support/until.ts'
 import { seriesValue } from '../series-value.ts'
 
-/** No sweep but the one at the start, so that what is refilled later was found in another way. */
+/** Only the sweep at the start runs, so that later refills are not found by a sweep. */
 const RARELY_MS = 3_600_000
 const WITHIN_MS = 5_000
 /** In microseconds. */
@@ -48,7 +48,7 @@ describe('the refill service', function () {
     keepers.push(openRefill(parts, settings))
     return metrics
   }
-  /** Until the sweep at the start is over. */
+  /** Opens the service, and waits until its first sweep has ended. */
   const opened = async (...args: Parameters<typeof open>) => {
     const metrics = open(...args)
     await sweeps(metrics, 1)
@@ -133,7 +133,7 @@ describe('the refill service', function () {
 
   describe('with contracts', () => {
     const DAY_S = 86_400
-    /** A contract by the day that gives one dollar with each, and how many it gave. */
+    /** Makes a contract that gives one dollar for each day, and counts its grants. */
     const makeContract = async (startsAt: number) => {
       const caller = await running.newCaller()
       const { api } = caller

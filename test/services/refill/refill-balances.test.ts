@@ -111,7 +111,7 @@ describe('a refill', function () {
     expect(await world.refill()).to.equal('refilled') // 9.5 -> 50
     const less = await world.correct(more, { quantity: '1' })
     expect(await world.refill()).to.equal('enough')
-    expect(await world.balance()).to.equal('89.5') // what was given back stays
+    expect(await world.balance()).to.equal('89.5') // the returned amount stays
     await world.correct(less, { voided: true })
     expect(await world.balance()).to.equal('90.5')
     await world.store({ source: world.metric, quantity: '85', occurredAt: 1_650_000_000 })
@@ -163,7 +163,7 @@ describe('a refill', function () {
     expect(await refillAfterUse(60_000, 2)).to.deep.equal({ kind: 'day_full' })
     await age(0.2)
     expect(await refillAfterUse(60_000, 2)).to.deep.equal({ kind: 'refilled' })
-    // Nothing is held back while there is enough.
+    // A balance that needs no refill is not delayed.
     expect(await world.refill({ now, limits: { intervalMs: 60_000, perDayMax: 1 } })).to.equal('enough')
   })
 
@@ -200,7 +200,7 @@ describe('a refill', function () {
   })
 
   describe('among others at the same time', () => {
-    /** A refill that has read usage and waits: what is done meanwhile falls between its reading and its commit. */
+    /** Stops a refill after it has read usage, so that a test can act between its read and its commit. */
     const stopAfterReading = (world: RefillWorld) => {
       let goOn: () => void = () => undefined
       const may = new Promise<void>((resolve) => (goOn = resolve))
@@ -331,7 +331,7 @@ describe('a refill', function () {
         ])
       }
       await world.refill()
-      // Each refill, from the times of the others: in force were those made before and not ended before.
+      // Checks each refill by the times of the others: refills that were made before and had not ended were in force.
       const { rows } = await inNamespace(running.pool, world.namespaceId, (db) =>
         db.query<{ seen: string; due: string }>(`
           SELECT r.grant_total::text AS seen, (

@@ -32,7 +32,7 @@ describe('loops of refills', () => {
     performance.now = realNow
   })
 
-  /** @returns what it threw */
+  /** @returns the error of the work */
   const failureOf = (work: Promise<void>) =>
     work.then(
       () => undefined,

@@ -6,7 +6,7 @@ import { timesIn } from '../../support/layout.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
 import { type RunningApi, startApi } from '../../support/start-api.ts'
 
-/** What may happen to a balance. Numbers pick one of what there is. */
+/** A change of a balance. Numbers select one of the existing resources. */
 type Step =
   | { kind: 'use'; quantity: string; late: boolean }
   | { kind: 'correct'; pick: number; quantity: string }
@@ -143,7 +143,7 @@ async function carryOut(step: Step, world: RefillWorld, model: Model): Promise<v
   }
 }
 
-/** What a refill must do now, by the rule itself. */
+/** Checks a refill against the rule. */
 async function expectRefill(world: RefillWorld, model: Model): Promise<void> {
   const before = balanceOf(model)
   const mayBe = model.isActive && model.archived.size === 0
@@ -200,7 +200,7 @@ describe('refills, held against a model', function () {
       }),
       { numRuns: timesIn({ embedded: 12, processes: 4 }), endOnFailure: true },
     )
-    // Each history begins with one, unless it is paused first; how many follow is chance.
+    // Each history begins with a refill unless it is paused first. The number of later refills is random.
     expect(made).to.be.greaterThan(timesIn({ embedded: 10, processes: 2 }))
   })
 })

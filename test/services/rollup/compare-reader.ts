@@ -12,21 +12,21 @@ import type { ModelEvent, UsageModel } from '../../support/usage-model.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 
-/** What is asked of a reader. */
+/** A request to a reader. */
 export interface ReaderAsk {
   range: TimeRange
   accountId: string | undefined
   source: string | undefined
 }
 
-/** What there is in a namespace. */
+/** The usage of a namespace. */
 export interface ModelledUsage {
   namespaceId: string
   model: UsageModel
 }
 
 /**
- * Asks a reader in every way there is, with all six aggregations, and holds the answers against the model.
+ * Calls every method of a reader, with all six aggregations, and compares the answers with the model.
  *
  * @param others whose sums are asked for at the same time, twice each, so that they share queries: of accounts of the
  *   same ids
@@ -48,7 +48,7 @@ export async function compareReader(
 
   const total = meant(model, range, isMeant)
   expect(shown(await reader.aggregate(namespaceId, ask)), asked).to.deep.equal(total)
-  // One of them by itself, as the API asks: any, but the same in each run of the same history.
+  // One aggregation alone, like the API. The choice is the same in each run of a history.
   const name = AGGREGATIONS[(range.startAt + range.endAt) % AGGREGATIONS.length] ?? 'sum'
   const one = await reader.aggregate(namespaceId, { ...ask, measures: measuresOf(name) })
   expect(shown(one, [name]), `${asked}, ${name} alone`).to.deep.equal(onlyOf(total, name))

@@ -20,7 +20,7 @@ import { countAllUsage } from '../count-usage.ts'
 
 const JANUARY = Date.UTC(2026, 0, 15) / 1_000
 const FEBRUARY = Date.UTC(2026, 1, 15) / 1_000
-/** Usage is counted up to a while ago. */
+/** The time of the test in microseconds. */
 const NOW = Math.floor(Date.now() / 1_000) * 1_000_000
 const EARLIER = NOW - 3_600_000_000
 const never = new AbortController().signal
@@ -60,9 +60,9 @@ describe('the count of usage', function () {
     makeReport({ namespaceId: company.namespaceId, occurredAt: JANUARY, acceptedAt: EARLIER, ...fields })
 
   /**
-   * Counts every month there is.
+   * Counts every month.
    *
-   * @param ageS how long before NOW usage was accepted that is counted
+   * @param ageS counts usage that was accepted at least this many seconds before NOW
    */
   const count = async (ageS = 60): Promise<string> => {
     await countAllUsage(db.pool, clickhouse.client, ageS + (Date.now() - NOW / 1_000) / 1_000)
@@ -160,9 +160,9 @@ describe('the count of usage', function () {
     for (let history = 0; history < (IS_LONG ? 100 : 3); history++) {
       company = await makeCompany()
       const events: UsageEvent[] = []
-      /** By id, as of the last count: those that were accepted before it. */
+      /** The ids of the events of the last count. */
       let counted = new Set<string>()
-      /** Time goes on from count to count, and usage is loaded before it is counted. */
+      /** The age of a count, which falls from count to count. Usage is loaded before it is counted. */
       let ageS = 90_000.5
       for (let step = 0; step < 25; step++) {
         const choice = random()
@@ -187,7 +187,7 @@ describe('the count of usage', function () {
           ageS -= 1_000
           expect(await count(ageS), `history ${history}`).not.to.contain('missing')
           const before = NOW - ageS * 1_000_000
-          // What was counted once stays counted.
+          // A counted event stays counted.
           counted = new Set([
             ...counted,
             ...events.filter(({ acceptedAt }) => acceptedAt < before).map(({ id }) => id),

@@ -30,10 +30,10 @@ import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
 import { compareReader, type ReaderAsk } from './compare-reader.ts'
 
-/** So many; else for a while. */
+/** The number of histories; undefined runs histories for a limited time. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 300 : undefined
 const SHORT_MS = 15_000
-/** One in two histories has usage of years, without which no months are read. */
+/** Half of the histories have usage of years, without which no months are read. */
 const MONTHS_READ_WITHIN = 20
 
 const HOUR_S = 3_600
@@ -43,10 +43,10 @@ const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
 const SOURCES = ['usd', `metric_${'c'.repeat(32)}`]
 const EVENTS = 14
 
-/** Where a time lies: seconds from a mark in time that is known when the history begins. */
+/** A time, in seconds from a fixed time of the history. */
 const time = fc.record({
   from: fc.oneof(
-    // From now, or from slots that were closed.
+    // Relative to now, or to closed slots.
     fc.record({ slotsBack: fc.integer({ min: 1, max: 12 }), before: fc.constantFrom(0, 900) }),
     fc.record({ daysBack: fc.constantFrom(0, 1, 2) }),
     fc.record({ hoursBack: fc.integer({ min: 1, max: 52 }) }),
@@ -65,17 +65,20 @@ const event = fc.record({
   source: fc.nat({ max: SOURCES.length - 1 }),
   quantity,
   at: time,
-  /** As it occurred; else when the history begins, as what is imported is. */
+  /** Whether an event is accepted when it occurs. Otherwise it is accepted when the history begins, like an import. */
   isAcceptedAtOnce: fc.boolean(),
   corrections: fc.array(fc.oneof(quantity, fc.constant('void')), { maxLength: 2 }),
 })
-/** Some rows, by their places. */
+/** The indexes of some rows. */
 const rows = fc.array(fc.nat({ max: 4 * EVENTS }), { minLength: 1, maxLength: 6 })
 const marks = fc.constantFrom<'accounts' | 'slots' | 'days'>('accounts', 'accounts', 'slots', 'days')
 
-/** Closing reaches up to so many seconds ago. */
+/** Closing ends this many seconds before now. */
 const upTo = fc.constantFrom(30 * HOUR_S, 25 * HOUR_S, 3 * HOUR_S, 900, 300)
-/** Whether by the loader's clock slots that are not closed yet go on: to the end, or until its rows are stored. */
+/**
+ * Whether the slots that are not closed yet are still current by the loader's clock: always, or until its rows are
+ * stored.
+ */
 const goesOn = fc.constantFrom<'not' | 'until stored' | 'on'>('not', 'not', 'until stored', 'on')
 const store = fc.record({ kind: fc.constant('store' as const), rows, marks, goesOn })
 const close = fc.record({ kind: fc.constant('close' as const), upTo })
@@ -83,7 +86,7 @@ const late = fc.record({ kind: fc.constant('late' as const) })
 const simple = fc.oneof({ weight: 3, arbitrary: store }, close, { weight: 3, arbitrary: late })
 type Simple = typeof simple extends fc.Arbitrary<infer T> ? T : never
 
-/** Something that another service does while a step is between its nth and its next statement. */
+/** A step of another service, between the nth and the next statement of a step. */
 const meanwhile = fc.option(fc.record({ after: fc.integer({ min: 1, max: 12 }), step: simple }), {
   nil: undefined,
 })
@@ -115,7 +118,7 @@ const ask = fc.record({
   source: fc.option(fc.nat({ max: SOURCES.length - 1 }), { freq: 2, nil: undefined }),
 })
 type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never
-/** Everything that all accounts used. */
+/** A request for all usage of all accounts. */
 const everything = (namespace: 0 | 1): Ask => ({
   namespace,
   start: undefined,
@@ -125,7 +128,9 @@ const everything = (namespace: 0 | 1): Ask => ({
 })
 const history = fc.record({
   slotS: fc.constantFrom(10, 60, 300),
-  /** Whether there is usage of more than a few days ago; then rollups are rebuilt once at most, which takes long. */
+  /**
+   * Whether there is usage of more than a few days ago. Then rollups are rebuilt at most once, because this takes long.
+   */
   isOld: fc.boolean(),
   builtUpTo: upTo,
   events: fc.array(event, { minLength: EVENTS, maxLength: EVENTS }),
@@ -140,7 +145,7 @@ describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)
   let stage: RollupStage
 
-  /** What readers asked for. */
+  /** The queries of readers. */
   const asked = new QueryCounts()
   const crashes = new Map<string, number>()
   let reading: ClickHouse
@@ -165,7 +170,7 @@ describe('random histories, read through rollups', function () {
     const points = [...crashes].map(([point, count]) => `${point} ${count}`).sort()
     process.stdout.write(`    (${played} histories; crashes: ${points.join(', ')})\n`)
     expect(played).to.be.at.least(3)
-    // A reader that always goes by the events would be right, too.
+    // A reader that reads only events would also be right, so the test checks that rollups are read.
     const isRead = (table: string) =>
       table !== 'usage_by_slot_by_time' && (table !== 'usage_by_month' || played >= MONTHS_READ_WITHIN)
     for (const table of ROLLUP_TABLES.filter(isRead))
@@ -190,7 +195,7 @@ describe('random histories, read through rollups', function () {
       now,
       rows: rowsOf(drawn, now),
       stored: new UsageRows(),
-      rolled: usageThroughRollups(reading), // what it caches is of one history
+      rolled: usageThroughRollups(reading), // its cache must not outlast a history
       asked: 0,
       rebuilds: 0,
       passed: [] as string[],
@@ -205,7 +210,7 @@ describe('random histories, read through rollups', function () {
       await run(world, one)
       await compare(world, one.crash === undefined ? 'rolled' : 'both')
     }
-    // What was stored is worked off.
+    // All marks are processed.
     world.passed.push('worked off')
     await run(world, whole({ kind: 'close', upTo: 300 }))
     for (let left = 4, marked = 1; left > 0 && marked > 0; left--) {
@@ -216,7 +221,7 @@ describe('random histories, read through rollups', function () {
     }
     for (let n = 0; n < drawn.asks.length; n++) await compare(world, 'both')
     for (const namespace of [0, 1] as const) await compare(world, 'both', everything(namespace))
-    // What was never acknowledged comes again; then everything is.
+    // Rows that were never acknowledged are stored again, and then all marks are processed.
     world.passed.push('at the end')
     const all = world.rows.map((_, n) => n)
     await run(world, whole({ kind: 'store', rows: all, marks: 'accounts', goesOn: 'not' }))
@@ -232,7 +237,7 @@ describe('random histories, read through rollups', function () {
     drawn: History
     now: number
     rows: UsageEvent[]
-    /** What ClickHouse has. */
+    /** The rows in ClickHouse. */
     stored: UsageRows
     rolled: UsageReader
     asked: number
@@ -246,7 +251,7 @@ describe('random histories, read through rollups', function () {
     for (const table of TABLES) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
   }
 
-  /** A step, ended where it crashes, with another one in between. */
+  /** Runs a step up to its crash point, with another step in between. */
   async function run(world: World, { step: one, meanwhile: other, crash: point }: Step): Promise<void> {
     let left = other?.after ?? 0
     const pause = async () => {
@@ -264,7 +269,7 @@ describe('random histories, read through rollups', function () {
     world.passed.push(JSON.stringify(summary))
   }
 
-  /** As the loader stores lines. */
+  /** Stores rows like the loader. */
   async function storeRows(
     { rows: all, stored }: World,
     { rows: places, marks: kind, goesOn: goes }: Extract<Simple, { kind: 'store' }>,
@@ -276,7 +281,7 @@ describe('random histories, read through rollups', function () {
     const some = places.flatMap((place) => all[place % all.length] ?? [])
     const dirty = dirtySlotRepository(stage.writing)
     const real = await stage.epochs.now()
-    // Slots are closed long after they end: never while rows are stored that their end is yet to come for.
+    // A slot is closed only some time after its end, so never while a loader still sees the slot as current.
     const isBehind = goes !== 'not' && other?.step.kind !== 'close'
     let isStored = false
     const clock = {
@@ -289,7 +294,7 @@ describe('random histories, read through rollups', function () {
       },
     }
     const uncrashed = crashes ? () => Promise.resolve() : pause
-    // Marks of a loader that crashes are old at once, so that they can be worked off without waiting.
+    // Marks of a crashed loader are old at once, so that they can be processed without a wait.
     const placedAt = real - (crashes ? ORPHAN_S + HOUR_S : 0)
     const coarse = (slots: readonly DirtySlot[], at: number) => coarseMarks(slots, kind, at)
     const insertLines = markLate(
@@ -342,7 +347,7 @@ describe('random histories, read through rollups', function () {
     const isWarm = readers === 'both' || world.asked % 2 === 0
     const isNew = readers === 'both' || world.asked % 2 === 1
     if (isWarm) await compareReader(world.rolled, own, ACCOUNTS, wanted, `through rollups, ${when}`, others)
-    // It knows nothing of a moment ago: neither how far slots were closed then, nor sums.
+    // A new reader has no cached state of rollups and no cached sums.
     const fresh = usageThroughRollups(reading)
     if (isNew)
       await compareReader(fresh, own, ACCOUNTS, wanted, `through rollups, just started, ${when}`, others)
@@ -360,7 +365,7 @@ function timeOf({ from, shift }: Time, { slotS, isOld }: History, now: number): 
   return isOld ? today - from.old * DAY_S + shift : today - DAY_S * (from.old % 3) - DAY_S / 2 + shift
 }
 
-/** Every row that is ever stored: reports, reports of the same again, and corrections. */
+/** All rows of a history: reports, repeated reports, and corrections. */
 function rowsOf(drawn: History, now: number): UsageEvent[] {
   return drawn.events.flatMap(({ namespace, account, source, quantity: amount, at, ...more }, n) => {
     const occurredAt = timeOf(at, drawn, now)

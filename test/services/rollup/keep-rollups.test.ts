@@ -35,7 +35,7 @@ describe('the rollup service', function () {
 
   const partsOf = () => ({ epochs: stage.epochs, tables: rollupTables(stage.computing, 30) })
 
-  /** Runs it until something holds. */
+  /** Runs the service until a condition is true. */
   async function keepUntil(
     parts: Partial<KeepRollupsDeps>,
     holds: (scrape: () => Promise<string>) => Promise<boolean>,
@@ -49,7 +49,7 @@ describe('the rollup service', function () {
     }
   }
 
-  /** As a loader stores a batch of one event. */
+  /** Stores a batch of one event like a loader. */
   async function storeLate(occurredAt: number): Promise<void> {
     const event = makeReport({ occurredAt, acceptedAt: (await stage.epochs.now()) * 1_000_000 })
     await storeAsLoader(stage, event)

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Nobody waits longer for another: who is waited for may have crashed. */
+/** The longest wait for another service, which may have crashed. */
 const LONGEST_MS = 8_000
 const LOOK_EVERY_MS = 20
 
 /**
- * Steers who meets whom: of two late events of a slot, the second comes while somebody holds what they have read of the
- * first alone, and they store it only once others have worked off the second. It knows each batch by the id of its
- * insert.
+ * Arranges a race of two late events of a slot. The second event arrives while one service has read only the first.
+ * That service stores its result only when other services have processed the second. Batches are identified by the ids
+ * of their inserts.
  */
 export class LatePairs {
-  /** Pairs that went just so. */
+  /** The number of pairs with exactly this order. */
   met = 0
   private readonly isEnded: () => boolean
   private readonly firsts = new Set<string>()
@@ -18,23 +18,23 @@ export class LatePairs {
   private readonly held = new Set<string>()
   private rounds = 0
 
-  /** @param isEnded nobody waits for another from then on */
+  /** @param isEnded when true, no service waits any more */
   constructor(isEnded: () => boolean) {
     this.isEnded = isEnded
   }
 
-  /** A batch of a pair has this id: its first, or its second. */
+  /** Records the insert id of the first or the second batch of a pair. */
   noteMarked(insertId: string, isFirst: boolean): void {
     this.waiting.add(insertId)
     if (isFirst) this.firsts.add(insertId)
   }
 
-  /** Whether it is of a pair, and nobody has worked it off. */
+  /** Whether the batch belongs to a pair and is not processed yet. */
   isWaiting(insertId: string): boolean {
     return this.waiting.has(insertId)
   }
 
-  /** Whether it is a first that is yet to be held. */
+  /** Whether the batch is the first of a pair and must still be held. */
   isToBeHeld(insertId: string): boolean {
     return this.firsts.has(insertId) && !this.held.has(insertId)
   }
@@ -43,7 +43,7 @@ export class LatePairs {
     for (const insertId of inserts) this.waiting.delete(insertId)
   }
 
-  /** Between what a service has read of batches and what it stores: until they are let go whose first is among them. */
+  /** Waits between a service's read of batches and its store, until the pairs of these batches are released. */
   async hold(inserts: readonly string[]): Promise<void> {
     const firsts = inserts.filter((insertId) => this.firsts.has(insertId))
     for (const insertId of firsts) this.held.add(insertId)
@@ -51,7 +51,7 @@ export class LatePairs {
     for (const insertId of firsts) this.held.delete(insertId)
   }
 
-  /** Once somebody holds one of these, or worked all of them off without. */
+  /** Waits until a service holds one of these batches, or all of them are processed. */
   untilHeld(firsts: readonly string[]): Promise<void> {
     return this.forAWhile(
       () =>
@@ -60,18 +60,18 @@ export class LatePairs {
     )
   }
 
-  /** Whoever holds has stored all that was let go. */
+  /** Records that the holding service has stored all released batches. */
   noteStored(): void {
     this.rounds++
   }
 
-  /** Once whoever holds has stored what is let go by now. */
+  /** Waits until the holding service has stored the batches that are released by now. */
   untilStored(): Promise<void> {
     const before = this.rounds
     return this.forAWhile(() => this.rounds > before)
   }
 
-  /** Once nobody has the second to work off: whoever holds the first may store what they have read. */
+  /** Releases the first batches when the second ones are processed, so that the holding service stores its result. */
   async letGo(firsts: readonly string[], seconds: readonly string[]): Promise<void> {
     const isWaiting = () => seconds.some((insertId) => this.waiting.has(insertId))
     await this.forAWhile(() => !isWaiting())

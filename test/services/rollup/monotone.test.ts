@@ -40,62 +40,64 @@ import { LatePairs } from './late-pairs.ts'
 import { UsageWatch, type Watched } from './usage-watch.ts'
 
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
-/** Until so many reads were made; else for a while. */
+/** The number of reads; undefined reads for a limited time. */
 const READS = process.env['FAULT_LONG'] === '1' ? 20_000 : undefined
 const SHORT_MS = 15_000
-/** A busy machine may be given so long to come to all that is to be seen. */
+/** The longest time in which a busy machine must reach all states. */
 const SEEN_MAX_MS = 10 * SHORT_MS
 const TELL_EVERY_MS = 60_000
 
 const SLOT_S = 10
 const GRACE_S = 3
 const MARGIN_S = 3
-/** More than an insert takes, pauses included. */
+/** Longer than an insert with its pauses. */
 const ORPHAN_S = 8
 const INSERT_PAUSE_MS = 1_200
-/** An insert that takes longer than this could meet the end of an open slot unmarked. */
+/** A longer insert could be without a mark at the end of its slot. */
 const INSERT_MAX_MS = (GRACE_S + MARGIN_S - 1) * 1_000
-/** One that takes longer than this could be taken for an orphan while its rows are on their way. */
+/** The marks of a longer insert could count as orphans before its rows are stored. */
 const PAIR_INSERT_MAX_MS = (ORPHAN_S - 1) * 1_000
 
 const WRITERS = 4
 const PAIR_WRITERS = 3
 const READERS = 3
-/** Who ask one reader for sums, so that they share queries. */
+/** The number of callers that request sums from one reader, so that they share queries. */
 const SUM_ASKERS = 8
-/** … and who ask a reader that keeps sums for as long as no writer says that it stores usage. */
+/** The number of callers of a reader that caches sums until a writer stores usage. */
 const KEPT_ASKERS = 4
 const SUM_PAUSE_MS = 300
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
 /**
- * Whose usage comes in one event after the other, with time between them: what is kept of it lives that long. More than
- * a read takes on a busy machine, or nothing is ever kept.
+ * The account whose events arrive one at a time, with pauses. The pauses are longer than a read on a busy machine,
+ * because otherwise its sums would never be cached.
  */
 const SELDOM = `account_${'c'.repeat(32)}`
 const SELDOM_MS = 4_000
 const ALL_ACCOUNTS = [...ACCOUNTS, SELDOM]
 const SOURCES = ['usd', 'eur']
 const CRASHES = 0.02
-/** Rarer: what one has marked is read from the events until its mark is an orphan, which hides what became of it. */
+/**
+ * Lower than for other services: until the marks of a crashed writer are orphans, readers read the events, which hides
+ * wrong rollups.
+ */
 const WRITER_CRASHES = 0.002
 
-/**
- * Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it
- * became.
- */
+/** Phases with and without late usage alternate, because readers read a slot from its rollups only without marks. */
 const LATE_PHASE_MS = 1_500
-/** Of long ago, too, whose days are computed from the events; few days, so that others are at work on them. */
+/**
+ * Some late usage is of long ago, whose days are computed from the events. The days are few, so that several services
+ * process the same ones.
+ */
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
 /**
- * A day of which nothing else is reported, so that only a rebuild mends what is lost of it; asked for without its
- * morning, it is read by slots.
+ * A day without other usage, so that only a rebuild repairs a loss. A request without its morning reads it by slots.
  */
 const QUIET_AGE_S = 10 * DAY_S
 const NOON_S = DAY_S / 2
 /**
- * Long, so that marks are worked off meanwhile; twice that, and an insert, must be less than what makes a mark an
- * orphan's.
+ * Long, so that marks are processed in the pause. Twice the pause and an insert must take less time than a mark needs
+ * to become an orphan.
  */
 const QUIET_PAUSE_MS = 2_500
 
@@ -103,17 +105,17 @@ const DAY_CLOSED: RollupPoint = 'rollup-totals'
 
 const SLOTS = 'usage_by_slot'
 
-/** How a service goes about its work. */
+/** Options of a service's work. */
 interface Ways {
-  /** How often it pauses. */
+  /** The share of statements with a pause. */
   share?: number
-  /** Which marks it works off. */
+  /** The marks that it processes. */
   isMeant?: (insertId: string) => boolean
-  /** What it does between what it read and what it stores. */
+  /** The pause between its read and its store. */
   pauseToStore?: (table: string, epoch: unknown) => Pause | undefined
 }
 
-/** What is told of usage that comes in. */
+/** The methods that writers call. */
 type Noted = Pick<UsageWatch, 'noteSent' | 'noteStored'>
 
 class Crash extends Error {}
@@ -128,7 +130,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   let stage: RollupStage
   const latestSums = makeLatestSums(0)
   let ended = false
-  /** Of batches of any usage, and of those of pairs. */
+  /** The longest inserts of all batches, and of batches of pairs. */
   const longestInsertMs = { any: 0, pair: 0 }
 
   before(async () => {
@@ -140,7 +142,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   it('never fall, never run ahead of what was sent, lack nothing that was stored, and end exact', async () => {
     const readers = Array.from({ length: READERS }, (_, n) => readerOf(random(`asking ${n}`)))
     let asked = 0
-    // Any of them: what one has seen, no other may lack.
+    // Any reader, because no reader may lack usage that another one has seen.
     const reader = () => readers[asked++ % readers.length] ?? stage.rolled
     const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
     const sums = new UsageWatch(watchedSums(readers[0] ?? stage.rolled))
@@ -208,7 +210,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await kept.readAll()
     const compared = await expectRollupsExact(stage.client, NAMESPACE)
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
-    // A short run on a busy machine may come to neither.
+    // A short run on a busy machine may reach neither.
     if (READS !== undefined) {
       expect(reachedPoints, 'a day that was closed meanwhile').to.include(DAY_CLOSED)
       expect(pairs.met, 'pairs that met').to.be.greaterThan(0)
@@ -228,15 +230,13 @@ describe('totals beside writers and rollup services that pause and crash', funct
     if (!ended && own() < share) throw new Crash('crashed')
   }
 
-  /**
-   * Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements.
-   */
+  /** Ends running work soon after the end, because updates of several epochs take many statements. */
   const untilEnded =
     (pause: Pause): Pause =>
     () =>
       ended ? Promise.resolve() : pause()
 
-  /** As an API in a process of its own: with what it knows and caches, and pauses before it asks. */
+  /** Makes a reader like that of a separate API process: with its own state and caches, and pauses before queries. */
   function readerOf(own: Random): Reader {
     return usageThroughRollups(beforeQueries(stage.client, untilEnded(pauseBy(own, 0.03, 500))))
   }
@@ -254,10 +254,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /**
-   * Stores batches as a loader does, with pauses; what a crash leaves unsure is stored again.
+   * Stores batches like a loader, with pauses. After a crash, batches that may not be stored are stored again.
    *
-   * @param told.marked is told of each mark
-   * @param told.inserted is told how long after its begin a batch was inserted, in ms
+   * @param told.marked called for each mark
+   * @param told.inserted called with the duration of a batch's insert, in ms
    */
   function storing(
     watch: Noted,
@@ -327,8 +327,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /**
-   * Two events of one rollup of the quiet day, one after the other, and then none. Once all is stored they are asked
-   * for, before a rebuild mends what may be lost of them.
+   * Writes two events of one rollup of the quiet day, one after the other. When both are stored they are read, before a
+   * rebuild could repair a loss.
    */
   function pairWriter(watch: Noted, quiet: UsageWatch, own: Random): () => Promise<void> {
     const marks = { first: [] as string[], second: [] as string[] }
@@ -369,13 +369,13 @@ describe('totals beside writers and rollup services that pause and crash', funct
     return events
   }
 
-  /** So much late usage that whole days are marked. */
+  /** Makes so much late usage that whole days are marked. */
   function burst(own: Random): UsageEvent[] {
     const ageS = own() < 0.5 ? DAY_S : HISTORY_S
     return Array.from({ length: 1_500 }, () => made(own, ageS + randomInteger(own, 2 * DAY_S)))
   }
 
-  /** Seconds: most often a few slots, where others are at work. */
+  /** Draws the lateness in seconds: most often a few slots, on which other services work. */
   function lateBy(own: Random): number {
     const choice = own()
     if (choice < 0.6) return randomInteger(own, 4 * SLOT_S)
@@ -386,7 +386,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   function made(own: Random, ageS: number, of = whose(own)): UsageEvent {
     const madeAt = clock()
-    // Some of what is very old was accepted in time, and is loaded only now.
+    // Some very old usage was accepted in time, and is loaded only now.
     const isInTime = ageS >= HISTORY_S && own() < 0.1
     const acceptedAt = isInTime ? madeAt - ageS * 1_000_000 : madeAt
     return makeReport({
@@ -408,8 +408,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
       watch.read(own)
 
   /**
-   * What a rollup service works with, with pauses between its statements and within those that store. Pairs are for
-   * those alone that are there for them: whoever else worked them off would mend them.
+   * The dependencies of a rollup service, with pauses between its statements and within those that store. Only special
+   * workers process pairs, because any other service would repair them.
    */
   const partsOf = (own: Random, { share = 0.2, isMeant = isOfOthers, pauseToStore }: Ways = {}) => {
     const pauseAtRandom = () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)
@@ -455,7 +455,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   const openService = (own: Random, ways?: Ways) => openKeeper(stage.computing, CONFIG, partsOf(own, ways))
 
-  /** A rollup service that lives for a while; then the next takes its place. */
+  /** Runs a rollup service for some time; then the next one replaces it. */
   const service = (own: Random) => async () => {
     const keeper = openService(own)
     for (let left = 5 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
@@ -463,10 +463,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await sleep(randomInteger(own, 2_000))
   }
 
-  /**
-   * More that work off late usage, whatever else the services are at: what a slow one has read is old when it is
-   * stored.
-   */
+  /** Further services that only process late usage. The result of a slow one is outdated when it is stored. */
   const lateWorker = (own: Random, share: number) => workingOff(own, partsOf(own, { share }))
 
   const workingOff = (own: Random, parts: ReturnType<typeof partsOf>) => async () => {
@@ -476,9 +473,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /**
-   * One that has nothing else to do than these pairs, so that its rounds are short.
+   * A service that processes only pairs, so that its rounds are short.
    *
-   * @param isHolding whether it stores what it read only when others have worked off what came meanwhile
+   * @param isHolding whether it stores its result only when others have processed the second event
    */
   function pairWorker(own: Random, isHolding: boolean): () => Promise<void> {
     let listed: string[] = []
@@ -502,15 +499,18 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
   }
 
-  /** Up to an hour before, so that a day is closed soon after. */
+  /**
+   * The seconds since an hour before the last midnight, so that a day is closed soon after a rebuild up to that time.
+   */
   const toLastMidnight = async () => {
     const now = await stage.epochs.now()
     return now - dayOf(now) + 3_600
   }
 
   /**
-   * Now and then all rollups anew. The second and some of the others only up to the last midnight, or up to two days
-   * ago when there is time: then days are closed again. In a short run the slots of now are back as soon as one was.
+   * Rebuilds all rollups from time to time. The second rebuild and some others end at the last midnight, or two days
+   * ago when there is time, so that days are closed again. In a short run the rollups reach the present slots again
+   * after each of these.
    */
   function rebuilder(own: Random): () => Promise<void> {
     let builds = 0
@@ -536,7 +536,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const build = (graceS: number, own: Random = () => 1) =>
     buildEpoch({ client: stage.computing, ...partsOf(own, { share: 0.05 }) }, graceS)
 
-  /** Until everything that was stored is in the rollups. */
+  /** Waits until the rollups contain all stored usage. */
   async function settle(): Promise<void> {
     const now = await stage.epochs.now()
     const keepers = [0, 1].map((n) => openService(random(`at the end ${n}`), { share: 0 }))
@@ -559,7 +559,7 @@ const quietOf = (now: number) => {
   return { startAt: day + NOON_S, endAt: day + DAY_S }
 }
 
-/** Whether it came to its end, and did not crash. */
+/** Whether the work ended without a crash. */
 const isDone = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
@@ -581,7 +581,7 @@ function watchedQuiet(reader: () => Reader, now: number): Watched[] {
   }))
 }
 
-/** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
+/** All kinds of requests, for accounts and for all together, over all time and over random ranges. */
 function watchedOf({ raw }: RollupStage, reader: () => Reader, now: number): Watched[] {
   const today = dayOf(now)
   const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
@@ -608,7 +608,7 @@ function watchedOf({ raw }: RollupStage, reader: () => Reader, now: number): Wat
         async () => totalOf([...(await reader().aggregate(NAMESPACE, selection)).values()]),
         byPeriod('day'),
         byPeriod('month'),
-        // Whoever saw the events themselves must find them here.
+        // A reader that has seen the events must find them here.
         async () => ({ ...totalOf([...(await raw.aggregate(NAMESPACE, selection)).values()]), isRaw: true }),
         ...more,
       ],
@@ -629,7 +629,7 @@ function watchedOf({ raw }: RollupStage, reader: () => Reader, now: number): Wat
   ]
 }
 
-/** Sums of accounts alone, of which those that are asked for at the same time share queries. */
+/** Requests for sums of accounts; concurrent requests share queries. */
 function watchedSums(...readers: readonly Reader[]): Watched[] {
   const watch = (accounts: readonly string[], weight: number): Watched => ({
     name: `sums of ${accounts.join(', ')}`,

@@ -23,7 +23,7 @@ const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']
 describe('a month of usage', function () {
   this.timeout(240_000)
   let stage: RollupStage
-  /** Where the last month ends whose last slots have ended. */
+  /** The end of the last month whose slots have all ended. */
   let edge = 0
   let stored = 0
 
@@ -33,7 +33,7 @@ describe('a month of usage', function () {
   after(() => stage.close())
   beforeEach(() => begin())
 
-  /** Rollups that reach to ten minutes before the month ends, of usage in it and long before. */
+  /** Makes rollups up to ten minutes before the month's end, of usage in this month and long before. */
   async function begin(): Promise<void> {
     for (const table of TABLES) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
     await setSlotLength(stage.client, 300)
@@ -49,7 +49,7 @@ describe('a month of usage', function () {
     stored++
   }
 
-  /** Reaches to a slot, by the clock that goes on meanwhile. */
+  /** Closes or rebuilds up to a slot, although the clock continues. */
   const closing = async (kind: 'close' | 'rebuild', upTo: number): Promise<RollupStep> => ({
     kind,
     upTo: (await stage.epochs.now()) - upTo - 150,
@@ -106,8 +106,8 @@ describe('a month of usage', function () {
     await expectWorkedOff('closed')
   })
 
-  // The last usage that is late for a day, whoever closes the month meanwhile: between any two statements of the one
-  // the other runs whole.
+  // The last late usage of a day, while another service closes the month. The other service runs completely between any
+  // two statements.
   it('has all its usage, whenever some is late while it is closed', async () => {
     for (let nth = 1, isOver = false; !isOver; nth += 2) {
       await begin()
@@ -162,7 +162,7 @@ describe('a month of usage', function () {
     const day = edge - 3 * DAY_S
     await store(day)
     await take({ kind: 'late' })
-    // As a mark of a whole day says it: of whichever accounts.
+    // A mark of a whole day, for all accounts.
     await stage.writing.command({
       query: `INSERT INTO usage_events SELECT * REPLACE (unhex(hex(generateUUIDv4())) AS id) FROM usage_events
         WHERE occurred_at = toDateTime({day:UInt32}, 'UTC') LIMIT 1`,

@@ -33,7 +33,7 @@ import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 const HOUR_S = 3_600
 const MARGIN_S = 15
 
-/** Whether everything that is closed is asked for. */
+/** Whether a query reads all closed usage. */
 const readsWhole = (query: string): boolean => /FROM usage_by_(day|month) /.test(query)
 
 interface MarkedInsert {
@@ -53,14 +53,14 @@ describe('what meets in the middle of something', function () {
   after(() => stage.close())
 
   /**
-   * Plays it with slots closed up to five hours ago. Whatever was done: all that is stored is found, and worked off
-   * exactly.
+   * Plays a race with slots closed up to five hours ago. Afterwards readers must find all stored usage, and rollups
+   * must be exact.
    */
   const plays = (title: string, play: () => Promise<void>) =>
     it(title, async () => {
       await giveUpEpochs()
       await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
-      await sleep(EPOCH_CACHED_MS) // nobody goes by one that was given up, and is kept up to date no more
+      await sleep(EPOCH_CACHED_MS) // no reader uses an abandoned epoch, which is no longer kept up to date
       await play()
       expect(await readCount(), 'while marks may stand').to.deep.equal(everywhere(expected))
       await close(10)
@@ -69,13 +69,13 @@ describe('what meets in the middle of something', function () {
       await expectRollupsExact(stage.client, NAMESPACE)
     })
 
-  /** Those of the plays before would be kept up to date for a while. */
+  /** Abandons the epochs of earlier plays, which would otherwise be kept up to date for some time. */
   const giveUpEpochs = async () => {
     for (const { epoch } of await stage.epochs.list())
       await stage.epochs.giveUp(epoch, await stage.epochs.now())
   }
 
-  /** @param table of which rollups are stored a while after the events were read; any */
+  /** @param table the table whose rollups are stored some time after the events were read; default: any */
   const partsOf = (client: ClickHouse, between?: () => Promise<void>, table?: string) => {
     let pause = between
     return {
@@ -95,7 +95,7 @@ describe('what meets in the middle of something', function () {
     }
   }
 
-  /** @param work is to be told what goes on in between, and must come to it */
+  /** @param work gets a function to call in between, and must call it */
   const comesTo = async (
     between: (() => Promise<void>) | undefined,
     work: (between: (() => Promise<void>) | undefined) => Promise<unknown>,
@@ -117,7 +117,7 @@ describe('what meets in the middle of something', function () {
    */
   const close = (graceS: number, between?: () => Promise<void>) =>
     comesTo(between, (once) => closeSlots(partsOf(stage.computing, once), graceS))
-  /** For who must not see the epochs of the plays before, which are kept up to date for a while and reach further. */
+  /** Hides the epochs of earlier plays, which are kept up to date for some time and reach further. */
   const ofThisPlay = (parts: ReturnType<typeof partsOf>) => ({
     ...parts,
     epochs: { ...parts.epochs, list: async () => (await parts.epochs.list()).slice(-1) },
@@ -134,8 +134,8 @@ describe('what meets in the middle of something', function () {
   const lineOf = (events: readonly UsageEvent[]) => Buffer.from(events.map(usageEventToLine).join('\n'))
 
   /**
-   * @param behindS how far the clock of ClickHouse is behind
-   * @param begunMax nobody has begun to close more than this when it begins
+   * @param behindS the seconds by which ClickHouse's clock is behind
+   * @param begunMax the latest slot whose closing has begun when the insert begins
    */
   const markedInsert = (
     beforeRows: () => Promise<void>,
@@ -169,7 +169,7 @@ describe('what meets in the middle of something', function () {
   const reportedNow = async (occurredAt: number): Promise<UsageEvent> =>
     makeReport({ occurredAt, acceptedAt: (await stage.epochs.now()) * 1_000_000 })
 
-  /** Stores one more event as the loader does. */
+  /** Stores another event like the loader. */
   async function store(
     occurredAt: number,
     { beforeRows = nothing, afterRows = nothing } = {},
@@ -182,7 +182,7 @@ describe('what meets in the middle of something', function () {
     await insertLines(lineOf([event]), [subjectOf(event)])
   }
 
-  /** How many events there are, in every way to ask. */
+  /** Counts the events by all kinds of requests. */
   async function readCount(reader = stage.rolled): Promise<number[]> {
     const [all, mine, sums] = [
       await reader.aggregate(NAMESPACE, { range: ALL_TIME }),
@@ -200,8 +200,8 @@ describe('what meets in the middle of something', function () {
   const everywhere = (count: number): number[] => [count, count, count]
   const ago = async (seconds: number) => (await stage.epochs.now()) - seconds
   /**
-   * A second of the first slot that is yet to be closed: whatever is closed next reads its events first. Hours may be
-   * closed in two parts, with midnight between them.
+   * A second of the first slot that is not closed. The next closing reads this slot's events first. Hours may be closed
+   * in two parts, separated by midnight.
    */
   const nextToClose = async () => {
     const { closedThrough } = (await stage.epochs.list()).findLast(({ state }) => state === 'in use') ?? {}
@@ -209,7 +209,7 @@ describe('what meets in the middle of something', function () {
     return closedThrough
   }
 
-  // The first, as it needs slots of the last five hours that nobody has begun to close.
+  // This play is the first, because it needs slots of the last five hours whose closing has not begun.
   plays('slots that were closed before the clock was set back lose no usage', async () => {
     const storeBehind = async (occurredAt: number, beforeRows = nothing) => {
       const event = await reportedNow(occurredAt)
@@ -251,7 +251,7 @@ describe('what meets in the middle of something', function () {
     const marks = await countMarks(stage.client)
     await sleep(EPOCH_CACHED_MS)
     await closeSlots(ofThisPlay(partsOf(stage.computing)), 33 * DAY_S)
-    // So no late work mends whatever it did.
+    // So no late work repairs its result.
     expect([marks, await countMarks(stage.client)]).to.deep.equal([4, 0])
     expect(await readCount()).to.deep.equal(everywhere(expected))
     await expectRollupsExact(stage.client, NAMESPACE)
@@ -259,7 +259,7 @@ describe('what meets in the middle of something', function () {
   })
 
   plays('however many slots are marked, usage is read as it is', async () => {
-    // Of 12,000 slots of ten accounts: days of one account, and too many slots to be listed of all.
+    // Marks of 12,000 slots of ten accounts: days of one account, and of all accounts too many slots to be listed.
     const newest = await ago(6 * HOUR_S)
     const mark = (change: number) =>
       stage.writing.command({
@@ -328,7 +328,7 @@ describe('what meets in the middle of something', function () {
   plays('usage that was stored before its slot is closed needs no second look at it', async () => {
     await store(await ago(4 * HOUR_S))
     await store(await ago(6 * HOUR_S))
-    await sleep(EPOCH_CACHED_MS) // nobody goes by an epoch of the plays before
+    await sleep(EPOCH_CACHED_MS) // no reader uses an epoch of the earlier plays
     expect(await countMarks(stage.client)).to.equal(2)
     await closeSlots(ofThisPlay(partsOf(stage.computing)), 3 * HOUR_S)
     expect(await countMarks(stage.client), 'of the slot that was closed before').to.equal(1)
@@ -338,14 +338,14 @@ describe('what meets in the middle of something', function () {
     const at = await ago(4 * HOUR_S)
     const { dirty, epochs } = ofThisPlay(partsOf(stage.computing))
     let closing: Promise<unknown> | undefined
-    /** Between the two looks that are taken, whichever comes first, others close the slot without this usage. */
+    /** Between the two reads, in any order, others close the slot without this usage. */
     const meanwhile = async () => {
       if (closing !== undefined) return
       await new Promise<void>((resolve, reject) => {
         closing = close(10, async () => {
           await store(at)
           resolve()
-          await sleep(500) // the marks are gone through, and only then the slot is stored without it
+          await sleep(500) // the marks are read first, and then the slot is stored without this usage
         }).catch(reject)
       })
     }
@@ -390,14 +390,14 @@ describe('what meets in the middle of something', function () {
     await store(await ago(6 * HOUR_S))
     const marks = await dirty.listReady(MARKS_AFTER, 10)
     expect(marks).to.have.length(1)
-    // Before it is cancelled: a merge may leave nothing of it then.
+    // Read before it is cancelled, because a merge may then remove it.
     const standing = await queryRows<Record<string, unknown>>(
       stage.client,
       'SELECT * REPLACE (toString(insert_id) AS insert_id) FROM usage_dirty_slots WHERE toString(insert_id) = {insertId:String} AND stage = 1',
       { insertId: marks[0]?.insertId },
     )
     await workOff()
-    // As by somebody who had seen it stand, too.
+    // Another service has seen the mark and cancels it, too.
     await stage.computing.insert({
       table: 'usage_dirty_slots',
       values: standing.map((row) => ({ ...row, change: -1 })),
@@ -447,7 +447,7 @@ describe('what meets in the middle of something', function () {
 
   plays('what is cached of an account does not hide usage that others see', async () => {
     const at = await ago(6 * HOUR_S)
-    // A mark is placed once the reader has the late count, or sums too; its row is stored after that.
+    // The mark is placed when the reader has read the late count, or also the sums. Its row is stored after that.
     const mark = { namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % 300), kind: 'slot' as const }
     const place = async () =>
       dirtySlotRepository(stage.writing).placePending([mark], '123', await stage.epochs.now())
@@ -469,7 +469,7 @@ describe('what meets in the middle of something', function () {
     async () => {
       const latestSums = makeLatestSums(0)
       const reader = usageThroughRollups(stage.client, latestSums)
-      await store(await ago(6 * HOUR_S)) // sums of an account without usage are not cached anyway
+      await store(await ago(6 * HOUR_S)) // sums of an account without usage are never cached
       await workOffAll()
       const at = await nextToClose()
       const event = await reportedNow(at)
@@ -526,7 +526,7 @@ describe('what meets in the middle of something', function () {
     const other = `account_${'d'.repeat(32)}`
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
-    /** Of the account and of the other one, with what was asked for them. */
+    /** Reads both accounts, and returns their sums and the queries. */
     const readBoth = async () => {
       counts.clear()
       const sums = await reader.sumByAccount(NAMESPACE, [ACCOUNT, other])
@@ -537,7 +537,7 @@ describe('what meets in the middle of something', function () {
       }
     }
     let theirs = 0
-    /** In time for its slot, which is not closed yet. */
+    /** Stores an event of both accounts in time, before its slot is closed. */
     const storeBoth = async (occurredAt: number) => {
       const events = [makeReport({ occurredAt }), makeReport({ occurredAt, accountId: other, source: 'eur' })]
       await usageEventRepository(stage.writing).insertLines(lineOf(events))
@@ -566,7 +566,7 @@ describe('what meets in the middle of something', function () {
 
 const nothing = () => Promise.resolve()
 
-/** A client with which something happens once, as some query is answered and before whoever asked learns the answer. */
+/** Wraps a client, and calls a function once, when a query is answered and before its caller gets the answer. */
 function onceAnswered(client: ClickHouse, which: RegExp, happens: () => Promise<void>): ClickHouse {
   let done: Promise<void> | undefined
   return asking(client, async (given, query) => {

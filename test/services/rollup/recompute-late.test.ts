@@ -11,7 +11,7 @@ import { MARKS_AFTER } from '../../support/rollup-steps.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
 
 const ACCOUNTS = 40_000
-/** A hundred MB are for what each statement needs anyway. */
+/** This includes a hundred MB that every statement needs. */
 const MEMORY_MAX = 300_000_000
 
 describe('late usage', function () {
@@ -23,7 +23,7 @@ describe('late usage', function () {
   })
   after(() => stage.close())
 
-  /** A client whose statements may take so much memory. */
+  /** Wraps a client, and limits the memory of its statements. */
   const limited = (client: ClickHouse): ClickHouse =>
     commanding(client, (given, command) =>
       command({
@@ -46,7 +46,7 @@ describe('late usage', function () {
     const day = now - (now % DAY_S) - 50 * DAY_S
     const insert = (query: string) =>
       stage.writing.command({ query, query_params: { namespaceId: NAMESPACE, accounts: ACCOUNTS, day } })
-    // One event of each, and of as many others that nothing tells of.
+    // One event of each marked account, and of as many accounts without a mark.
     await insert(`
       INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, accepted_at, id, quantity, version)
       SELECT {namespaceId:String}, 'account_' || leftPad(toString(number), 32, '0'), 'usd',

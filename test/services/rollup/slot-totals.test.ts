@@ -25,14 +25,14 @@ describe('totals of slots', function () {
   })
   after(() => stage.close())
 
-  /** An event of an account, as the loader stores it. */
+  /** Stores an event of an account like the loader. */
   async function store(accountId: string, occurredAt: number): Promise<void> {
     const event = makeReport({ accountId, occurredAt })
     await storeAsLoader(stage, event)
     sent++
   }
 
-  /** How many events a range has of everybody, or of one account, and which tables of slots were asked. */
+  /** Counts the events of a range, of all accounts or of one, and returns the tables of slots that were read. */
   async function count(accountId?: string): Promise<{ events: number; tables: string[] }> {
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))

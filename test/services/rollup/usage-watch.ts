@@ -3,21 +3,21 @@ import { type Random, randomInteger } from '../../../clients/reporter/simulate/s
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { unitsOf } from '../../support/decimal-units.ts'
 
-/** Some usage, and every way to ask for it. */
+/** Some usage, and all requests for it. */
 export interface Watched {
   name: string
   /** Whether an event is in the answer. */
   isMeant: (event: UsageEvent) => boolean
-  /** How often it is asked for, beside others. */
+  /** The relative frequency of its requests. */
   weight: number
-  /** Each gives the sum as decimal text, and the count where it is told. */
+  /** Requests that return the sum as decimal text, and the count if the answer has it. */
   asks: readonly (() => Promise<Answer>)[]
 }
 
 interface Answer {
   sum: string
   count?: bigint
-  /** Whether it was asked of the events themselves. */
+  /** Whether the answer comes from the events. */
   isRaw?: boolean
 }
 
@@ -34,8 +34,8 @@ interface Watch {
 }
 
 /**
- * Watches answers while usage comes in, all of it positive: none may ever fall, run ahead of what was sent, or lack
- * what was stored before it was asked for.
+ * Checks answers while positive usage arrives. An answer must never fall, exceed the sent usage, or lack usage that was
+ * stored before the request.
  */
 export class UsageWatch {
   /** Through rollups. */
@@ -52,7 +52,7 @@ export class UsageWatch {
     this.byWeight = watched.flatMap(({ weight }, place) => Array<number>(weight).fill(place))
   }
 
-  /** Before events are stored. */
+  /** Called before events are stored. */
   noteSent(events: readonly UsageEvent[]): void {
     for (const event of events) {
       if (this.sent.has(event.id)) continue
@@ -61,7 +61,7 @@ export class UsageWatch {
     }
   }
 
-  /** After they are. */
+  /** Called after events are stored. */
   noteStored(events: readonly UsageEvent[]): void {
     for (const event of events) {
       if (this.stored.has(event.id)) continue
@@ -74,7 +74,7 @@ export class UsageWatch {
     return this.sent.size
   }
 
-  /** Asks for anything. @throws AssertionError when the answer cannot be */
+  /** Sends a random request. @throws AssertionError when the answer cannot be */
   async read(random: Random): Promise<void> {
     const watched = this.watched[this.byWeight[randomInteger(random, this.byWeight.length)] ?? 0]
     const ask = watched?.of.asks[randomInteger(random, watched.of.asks.length)]
@@ -82,7 +82,7 @@ export class UsageWatch {
     await this.ask(watched, ask)
   }
 
-  /** Asks for everything, in every way. */
+  /** Sends all requests. */
   async readAll(): Promise<void> {
     for (const watched of this.watched) for (const ask of watched.of.asks) await this.ask(watched, ask)
   }

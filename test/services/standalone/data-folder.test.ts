@@ -96,7 +96,7 @@ describe('the data folder', function () {
     const held = await openDataFolder(folder)
     const text = await readFile(path.join(folder, 'lock'), 'utf8')
     await held.close()
-    await writeFile(path.join(folder, 'lock'), text.replace(/\d+\n$/, '1\n')) // our number, another start
+    await writeFile(path.join(folder, 'lock'), text.replace(/\d+\n$/, '1\n')) // our process id, with another start time
     await (await openDataFolder(folder)).close()
   })
 

@@ -33,7 +33,7 @@ describe('a log that cannot be written', function () {
     await rm(path.dirname(folder), { recursive: true, force: true })
   })
 
-  // Why a Tally of its own: what it logs goes nowhere.
+  // Why a separate Tally: its log cannot be written.
   it('ends no Tally: it serves, shows how many lines are missing, and SIGTERM ends it in order', async () => {
     const adminPort = await findFreePort()
     const main = path.join(PROJECT_ROOT, 'dist/services/standalone/main.js')

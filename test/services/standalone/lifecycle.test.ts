@@ -24,7 +24,7 @@ describe('Tally as a process', function () {
   })
   afterEach(() => rm(path.dirname(folder), { recursive: true, force: true }))
 
-  // Why a Tally of its own: it is started, stopped and killed.
+  // Why a separate Tally: it is started, stopped and killed.
   const start = (env: Record<string, string> = {}) => startTally({ dataFolder: folder, env })
 
   const refusalOf = async (env: Record<string, string>): Promise<string> => {
@@ -38,7 +38,7 @@ describe('Tally as a process', function () {
   it('is started by npm start, and ended by Ctrl-C within ten seconds with exit code 0', async () => {
     const npm = spawn('npm', ['start'], {
       cwd: PROJECT_ROOT,
-      detached: true, // a process group of its own, as a terminal gives it
+      detached: true, // a separate process group, as from a terminal
       env: { ...process.env, DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', CLICKHOUSE_HTTP_PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -114,7 +114,7 @@ describe('Tally as a process', function () {
           idempotency_key: key,
         }))
         for (const key of keys) attempted.add(key)
-        // The same request again until it is answered, as a client should.
+        // Repeats the request until it is answered, as a client should.
         while (isRunning()) {
           if ((await post(tally.url, tally.key, { events })) === 202) {
             for (const key of keys) acknowledged.add(key)
@@ -135,7 +135,7 @@ describe('Tally as a process', function () {
     await Promise.all(reporters)
     const api = new ApiClient(tally.url, tally.key)
     expect(acknowledged.size, `seed ${seed}`).to.be.greaterThan(50)
-    // Events whose answer a kill swallowed may be counted too, and later than those that were acknowledged.
+    // Events whose answer was lost by a kill may also be counted, later than acknowledged events.
     const { audit, counted } = await until(async () => {
       const counted = Number(await sumOf(api, world.account, acknowledged.size))
       const audit = await runCommand(folder, 'audit')
@@ -258,6 +258,6 @@ async function sumOf(api: ApiClient, account: string, events: number): Promise<s
     return body.events_consumed[0]?.quantity ?? '0'
   }
   await until(async () => Number(await ask('count')) >= events)
-  await sleep(500) // what was attempted and not acknowledged may still be on its way
+  await sleep(500) // attempted events without an answer may still be on their way
   return ask('sum')
 }

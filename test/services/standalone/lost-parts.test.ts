@@ -19,7 +19,7 @@ describe('a ClickHouse that has lost a part', function () {
   let folderOfEvents: string
   let part: string
 
-  // Why a Tally of its own: files of its ClickHouse are taken away.
+  // Why a separate Tally: the test deletes files of its ClickHouse.
   before(async () => {
     place = await makeTempFolder('lost-parts')
     dataFolder = path.join(place, 'data')
@@ -82,7 +82,7 @@ describe('a ClickHouse that has lost a part', function () {
       .and.to.contain(`${part} of tally.usage_events`)
       .and.to.contain('.bin')
       .and.to.contain('docs/operations.md says what to do under "When ClickHouse has lost a part"')
-    // Nothing was put aside, so that it can be mended.
+    // Nothing was put aside, so the part can still be repaired.
     expect(await readdir(path.join(folderOfEvents, 'detached'))).to.deep.equal([])
     expect(existsSync(path.join(folderOfEvents, part))).to.equal(true)
   })

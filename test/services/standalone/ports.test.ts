@@ -19,7 +19,7 @@ describe('the ports of a Tally', function () {
     await mkdir(dataFolder)
     // Of a state before commands went over a socket.
     for (const name of ['admin-token', 'admin-address']) await writeFile(path.join(dataFolder, name), 'x')
-    // Why a Tally of its own: its admin port and its folder are looked at.
+    // Why a separate Tally: the test checks its admin port and its folder.
     tally = await startTally({ dataFolder })
     world = await makeWorld(new ApiClient(tally.url, tally.key))
   })

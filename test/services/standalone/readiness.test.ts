@@ -12,7 +12,7 @@ describe('/readyz', function () {
 
   it('is not ready while the loader fails without a break, and says why in the log alone', async () => {
     const db = await createDatabase('readiness')
-    // Why a Tally of its own: its loader must fail.
+    // Why a separate Tally: its loader must fail.
     const tally = await startTally({
       env: { DATABASE_URL: db.serviceUrl, DATABASE_OWNER_URL: db.ownerUrl, LOADER_FAILING_MAX_S: '1' },
     })

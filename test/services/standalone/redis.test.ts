@@ -39,7 +39,7 @@ describe('two Tallies with one Redis', function () {
       RATE_LIMIT_WRONG_KEYS_PER_MIN: String(WRONG_KEYS_PER_MIN),
       LOG_LEVEL: 'info',
     }
-    // Why Tallies of its own: there must be two, on a Redis that fails.
+    // Why separate Tallies: the test needs two, with a Redis that fails.
     one = await startTally({ env })
     started.push(one)
     const dataFolder = path.join(await makeTempFolder('tally'), 'data')
@@ -62,7 +62,7 @@ describe('two Tallies with one Redis', function () {
   }
   const statusOf = async ({ url }: RunningTally, key: string) =>
     (await new ApiClient(url, key).get('/v2/metrics')).status
-  /** How long it takes until a key is refused by both. */
+  /** The time until both refuse a key. */
   const refusedAfter = async (key: string): Promise<number> => {
     const startedAt = performance.now()
     for (const tally of [one, other]) await until(async () => (await statusOf(tally, key)) === 401)
@@ -161,7 +161,7 @@ describe('two Tallies with one Redis', function () {
   })
 })
 
-/** How long work takes, again and again for a while, several at once. */
+/** Runs work repeatedly for some time, several at once, and returns the durations. */
 async function timesOf(work: () => Promise<{ status: number }>, forMs: number): Promise<number[]> {
   const times: number[] = []
   const endAt = performance.now() + forMs

@@ -21,7 +21,7 @@ import { until } from '../../support/until.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
 import { type EventBody, makeWorld, type SourceUsage } from '../../support/usage-world.ts'
 
-/** More than one look-up by ids may ask for at once. */
+/** More events than one look-up by ids may request. */
 const EVENTS = 3_500
 const QUANTITY = '12345678901234567.000000000000000001'
 const TOTAL = '43209876154320984500.0000000000000035'
@@ -35,7 +35,7 @@ describe('Tally on servers', function () {
   let db: TestDatabase
   let clickhouse: AnalystHost
   let proxy: FaultyProxy
-  /** Where analysts would query; taken, so that whoever wants it cannot start. */
+  /** A server on the analysts' port, so that a process that needs the port cannot start. */
   let taken: Server
   let env: Record<string, string>
   let folder: string
@@ -81,14 +81,14 @@ describe('Tally on servers', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
-  // Why a Tally of its own: on servers, which are taken from it.
+  // Why a separate Tally: it runs on servers, which the test stops.
   const start = async () => {
     tally = await startTally({ dataFolder: path.join(folder, 'data'), env })
     started.push(tally)
     api = new ApiClient(tally.url, tally.key)
   }
 
-  /** Everything that can be read about the account, the newest page of its events included. */
+  /** Reads all data of the account, including the newest page of its events. */
   const readAll = async () => {
     const usage = await api.get<{ events_consumed: SourceUsage[] }>(
       `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295`,

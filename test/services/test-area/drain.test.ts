@@ -13,7 +13,7 @@ describe('draining', function () {
   let api: ApiClient
 
   before(async () => {
-    // Why a Tally of its own: its loader is slow on purpose, and kept from committing.
+    // Why a separate Tally: its loader is slow on purpose, and cannot commit.
     tally = await startTallyUnderTest({ LOADER_FLUSH_MS: '400' })
     api = new ApiClient(tally.url, tally.testKey)
   })
@@ -66,7 +66,7 @@ describe('draining', function () {
   })
 
   it('is 408 when that takes longer than it was given', async function () {
-    if (LAYOUT === 'processes') this.skip() // Kafka's offsets are not ours to hold
+    if (LAYOUT === 'processes') this.skip() // a test cannot lock Kafka's offsets
     const world = await makeWorld(api)
     const holder = new pg.Client({ connectionString: tally.postgres.superuserUrl })
     await holder.connect()

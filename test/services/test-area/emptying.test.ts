@@ -77,7 +77,7 @@ describe('emptying what was reset', function () {
       "UPDATE namespaces SET empty_again_at = now() - interval '1 second' WHERE retired_at IS NOT NULL",
     )
 
-  /** Something in every table there is. */
+  /** Fills every table. */
   async function fill({ namespaceId }: { namespaceId: string }): Promise<void> {
     await seedNamespace(database.pool, () => Promise.resolve([]))({ namespaceId }, 0, 1)
     await inNamespace(database.pool, namespaceId, async (db) => {
@@ -95,7 +95,7 @@ describe('emptying what was reset', function () {
     await store(namespaceId)
   }
 
-  /** Events of several months, as a loader stores them. */
+  /** Stores events of several months like a loader. */
   async function store(namespaceId: string): Promise<void> {
     const lines = [1_690_000_000, 1_695_000_000, 1_700_000_000].map((occurredAt) =>
       usageEventToLine(makeReport({ namespaceId, source: 'usd', occurredAt })),
@@ -103,7 +103,7 @@ describe('emptying what was reset', function () {
     await usageEventRepository(clickhouse.client).insertLines(Buffer.from(lines.join('\n')))
   }
 
-  /** Rollups of two epochs and two months, and marks of late usage, as the rollup service and loaders leave them. */
+  /** Makes rollups of two epochs and two months, and marks of late usage, like the rollup service and loaders. */
   async function rollUp(namespaceId: string): Promise<void> {
     const rows = (table: string, columns: string, values: string) =>
       clickhouse.client.command({
@@ -126,7 +126,7 @@ describe('emptying what was reset', function () {
     await dirty.placeReady(slots, '2', 1_700_000_000)
   }
 
-  /** Rows by table, in whichever tables there are. */
+  /** Counts rows in all tables. */
   async function rowsOf(namespaceId: string): Promise<Record<string, number>> {
     const counts: Record<string, number> = {}
     const { rows: tables } = await superuser.query<{ name: string }>(

@@ -7,7 +7,7 @@ import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { until } from '../../support/until.ts'
 
-/** Where a company's requests go: each reporter to the next gateway, each reader to the next API. */
+/** The targets of a company's requests: each reporter uses the next gateway, each reader the next API. */
 export interface ResetPlaces {
   key: string
   gateways: readonly string[]
@@ -18,7 +18,7 @@ export interface ResetPlaces {
 interface Life {
   account: string
   currency: string
-  /** Events that were acknowledged, and those of which it is not known. */
+  /** Events that were acknowledged, and events without an answer. */
   acknowledged: string[]
   hasUnknown: boolean
   isOver: boolean
@@ -28,8 +28,8 @@ const EXTERNAL_ID = 'the same in every life'
 const LISTS = ['customers', 'accounts', 'metrics', 'grants', 'refill-configurations', 'events', 'currencies']
 
 /**
- * Resets a company again and again while reporters and readers of every kind are at it, and holds what they hear
- * against what reset promises.
+ * Resets a company repeatedly while all kinds of reporters and readers run, and checks their answers against the
+ * promises of reset.
  */
 export class ResetLoad {
   private readonly places: ResetPlaces
@@ -40,7 +40,7 @@ export class ResetLoad {
   private lives = 0
   /** Promises that were broken. */
   readonly broken: string[] = []
-  /** How many events were acknowledged in all lives. */
+  /** The number of events that were acknowledged in all lives. */
   acknowledged = 0
 
   constructor(places: ResetPlaces) {
@@ -48,7 +48,7 @@ export class ResetLoad {
     this.clients = places.apis.map((url) => new ApiClient(url, places.key))
   }
 
-  /** @param resets how often; after each there is a life of about so long */
+  /** @param resets the number of resets; a life of about lifeMs follows each */
   async run(resets: number, lifeMs: number): Promise<void> {
     await this.resetAndLookForNothing()
     await this.begin()
@@ -70,7 +70,7 @@ export class ResetLoad {
     return this.clients[Math.floor(Math.random() * this.clients.length)] as ApiClient
   }
 
-  /** The same external id, the same Idempotency-Keys and the same event keys as in the life before. */
+  /** Uses the external id, the Idempotency-Keys and the event keys of the life before. */
   private async begin(): Promise<void> {
     const { id } = await this.client().create<{ id: string }>(
       '/v2/accounts',
@@ -89,7 +89,7 @@ export class ResetLoad {
       return answer
     })
     expect(answer.status, answer.text).to.equal(200)
-    // What came before the answer lies in this process already, and is heard in this turn or the next.
+    // Data that arrived before the answer are already in this process, and are handled in this turn or the next.
     for (let turn = 0; turn < 3; turn++) await nextTurn()
     if (life !== undefined) life.isOver = true
     this.life = undefined
@@ -132,7 +132,7 @@ export class ResetLoad {
     }
   }
 
-  /** Reads what it can at any time: nothing of an earlier life may be there. */
+  /** Reads all it can at random times, and finds nothing of an earlier life. */
   private async read(): Promise<void> {
     while (this.going) {
       const { life } = this
@@ -225,7 +225,7 @@ const keyedBatch: Send = (url, key, what) =>
     }),
   )
 
-/** Its body takes a while, so that it may begin before a reset and be accepted after it. */
+/** Sends its body slowly, so that the request may begin before a reset and be accepted after it. */
 const slowBatch: Send = (url, key, what) =>
   sendBytes(
     `${url}/v2/events/batch`,
@@ -234,7 +234,7 @@ const slowBatch: Send = (url, key, what) =>
     DELAY_MS,
   )
 
-/** Not as the fast way takes it. */
+/** Sends a request that the fast handler does not accept. */
 const unusual: Send = (url, key, what) =>
   sendBytes(
     `${url}/v2/events`,
@@ -244,7 +244,7 @@ const unusual: Send = (url, key, what) =>
 
 const headersOf = (key: string) => ({ 'x-api-key': key, 'content-type': 'application/json' })
 
-/** On a connection of its own. */
+/** Sends bytes over a separate connection. */
 async function sendBytes(
   url: string,
   headers: Record<string, string>,

@@ -12,7 +12,7 @@ describe('the reset of a test company', function () {
   let api: ApiClient
 
   before(async () => {
-    // Why a Tally of its own: its deadline is short, its worlds are held, and a lock is waited for for longer than that.
+    // Why a separate Tally: its deadline is short, and the test holds worlds and locks for longer than the deadline.
     tally = await startTallyUnderTest({ REQUEST_TIMEOUT_MS: '6000', DATABASE_STATEMENT_TIMEOUT_MS: '20000' })
     api = new ApiClient(tally.url, tally.testKey)
   })
@@ -85,7 +85,7 @@ describe('the reset of a test company', function () {
       "SELECT namespace_id AS id FROM namespaces n JOIN companies c USING (company_id) WHERE c.name = 'sandbox' AND n.retired_at IS NULL",
     )
     const namespaceId = rows[0]?.id
-    // Whoever uses the same key waits for whether this transaction is committed.
+    // Another request with the key waits for the end of this transaction.
     const holder = new pg.Client({ connectionString: tally.postgres.superuserUrl })
     await holder.connect()
     try {
@@ -97,7 +97,7 @@ describe('the reset of a test company', function () {
           [namespaceId, key],
         )
       }
-      /** The report waits for that transaction: it is inside. */
+      /** Whether the report waits for that transaction, which means that it is in the world. */
       const isHeld = () =>
         until(async () => {
           const { rows } = await query<{ n: number }>(

@@ -41,7 +41,7 @@ describe('the world that a seed makes up', function () {
   }
   const list = async <T>(path: string): Promise<T[]> => (await api.get<Page<T>>(path)).body.data
 
-  /** Everything that can be seen of a world, without ids and times. */
+  /** Reads all data of a world, without ids and times. */
   const lookAt = async (seeded: Seeded) => {
     const {
       account_ids: accountIds,
@@ -153,7 +153,7 @@ describe('the world that a seed makes up', function () {
     )
     const days = body.data.map(({ data }) => data.reduce((sum, { quantity }) => sum + Number(quantity), 0))
     expect(days.length).to.be.within(90, 91)
-    // Few have none: which ones depends on where midnight falls among what is made up.
+    // Few days have no usage. Which ones depends on the position of midnight in the generated usage.
     expect(days.slice(1, -1).filter((count) => count === 0)).to.have.length.at.most(2)
     const page = await list<EventBody>('/v2/events?limit=1')
     expect(page).to.have.length.at.most(1)

@@ -23,7 +23,7 @@ interface Layout {
   env?: (suite: Mocha.Context) => Promise<Record<string, string>>
 }
 
-/** Redis and the log know nothing of each other, so each is there once, and once away. */
+/** Redis and Kafka are independent, so each is present in one layout and absent in another. */
 const LAYOUTS: readonly Layout[] = [
   { name: 'the log in PostgreSQL, and no Redis' },
   {
@@ -36,7 +36,7 @@ const LAYOUTS: readonly Layout[] = [
   },
 ]
 
-/** So that what stands still is noticed within seconds. */
+/** Short timeouts, so that a stopped process is noticed within seconds. */
 const QUICK = { REQUEST_TIMEOUT_MS: '6000' }
 
 for (const { name, brokers, env } of LAYOUTS)
@@ -49,7 +49,7 @@ for (const { name, brokers, env } of LAYOUTS)
     before(async function () {
       const given = await brokers?.(this)
       const settings = { ...QUICK, ...(await env?.(this)) }
-      // Why services of its own: there must be two gateways and two APIs, one of which is killed.
+      // Why separate services: the test needs two gateways and two APIs, and kills one.
       engines = await startSharedEngines('test_area', given)
       services = await startServices(engines, settings)
       const start = (of: 'gateway' | 'api') => startService(of, { ...envOfServices(engines), ...settings })
@@ -143,12 +143,12 @@ const INSIDE = `
   SELECT count(*)::int AS count FROM pg_locks
   WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted
     AND classid::bigint = (hashtext('tally.world')::bigint & 4294967295)`
-/** What a process had sent to PostgreSQL before it stood still is done by then. */
+/** After this time, PostgreSQL has executed all statements that a stopped process had sent. */
 const SENT_MS = 200
 
 /**
- * Stops the one gateway that takes reports (SIGSTOP) while it is inside the world of their company. Wherever else it
- * happens to be, between two reports or about to read the next, it holds nobody, and goes on for another try.
+ * Stops the only gateway that accepts reports (SIGSTOP) while it is in the world of their company. At another point,
+ * for example between two reports, it holds no lock. Then it is resumed for another try.
  */
 async function stopInside({ process: child }: RunningService, pool: Pool): Promise<void> {
   await until(async () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
 
-/** Batches that wait until they are let go, each with what it was asked. */
+/** Batches that wait until they are released, each with its keys. */
 function heldBatches() {
   const asked: { keys: readonly number[]; answer: () => void; fail: (err: Error) => void }[] = []
   const ask = (keys: readonly number[]) =>
@@ -94,7 +94,7 @@ describe('reads that share batches', () => {
     expect(keysOf()).to.deep.equal([[1], [2, 3]])
     asked[1]?.answer()
     expect(await Promise.all(others)).to.deep.equal(['answer to 2', 'answer to 3'])
-    // The slow one has given up its place, so nothing is under way that these wait for.
+    // The slow batch no longer holds its turn, so these reads need not wait.
     for (const key of [4, 5]) {
       const later = read(key)
       await turnsOf(2)
@@ -104,7 +104,7 @@ describe('reads that share batches', () => {
     }
     asked[0]?.answer()
     expect(await slow).to.equal('answer to 1')
-    // … and does not give it up twice.
+    // The slow batch does not release its turn twice.
     const last = read(6)
     await turnsOf(2)
     const behind = read(7)

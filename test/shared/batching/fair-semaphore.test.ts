@@ -11,7 +11,7 @@ describe('a fair semaphore', () => {
       rejection: (reason) => new Error(reason),
       ...options,
     })
-  /** Work that goes on until it is ended. */
+  /** Work that runs until the test ends it. */
   function held(semaphore: FairSemaphore, tenant?: string) {
     let end: () => void = () => undefined
     const ended = new Promise<void>((resolve) => (end = resolve))
@@ -44,7 +44,7 @@ describe('a fair semaphore', () => {
     one.end()
     await one.done
     other.end()
-    await other.done // though another of a had waited for longer
+    await other.done // although a request of a has waited longer
     two.end()
     third.end()
     await Promise.all([two.done, third.done])
@@ -61,7 +61,7 @@ describe('a fair semaphore', () => {
     ofA[0]?.end()
     await ofA[0]?.done
     ofC.end()
-    await ofC.done // before the third of a, which has one already
+    await ofC.done // before the third request of a, which has a turn already
     for (const { end } of [...ofA, ...ofB]) end()
     await Promise.all([...ofA, ...ofB].map(({ done }) => done))
     expect([semaphore.atWork, semaphore.queued]).to.deep.equal([0, 0])

@@ -70,7 +70,7 @@ describe('sums to which new usage is added', function () {
       const store = () =>
         latestSums.whileStoring(lines, events.map(subjectOf), async () => {
           if (!fails || isStored) await insert(events)
-          // A read that begins now must find what others see by now.
+          // A read that begins now must find the usage that other readers can see now.
           const reading = expectExact(`while write ${write} is under way`)
           await Promise.race([reading, new Promise(setImmediate)])
           if (fails) throw new Error('not stored, or so it seems')

@@ -36,7 +36,7 @@ describe('parts of ClickHouse that are broken', function () {
       })
   })
 
-  /** As ClickHouse puts one aside that it cannot read. */
+  /** Puts a part aside, like ClickHouse does with an unreadable part. */
   const putAside = async (table: string) => {
     const [part] = await queryRows<{ name: string; path: string }>(
       client,

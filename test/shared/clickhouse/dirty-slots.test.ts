@@ -27,7 +27,7 @@ describe('marks of late usage', function () {
   afterEach(() => stage.writing.command({ query: 'TRUNCATE TABLE usage_dirty_slots' }))
 
   const dirty = () => dirtySlotRepository(stage.writing)
-  /** As a loader does whose insert is through. @param agoS how long ago it was placed */
+  /** Places ready marks, like a loader after its insert. @param agoS the age of the marks */
   const place = (insertId: string, agoS: number) => dirty().placeReady([SLOT], insertId, now - agoS)
   const listed = async (limit = 10) => (await dirty().listReady(AFTER, limit)).map(({ insertId }) => insertId)
 

@@ -74,7 +74,7 @@ const TEXTS = [
     '\n'.repeat(500),
   ],
 ]
-/** As a gateway takes them: no digit is lost in a double. */
+/** Numbers that a gateway accepts, because a double holds all their digits. */
 const NUMBERS = [1, 1000, 1e20, 1e21, 18446744073709552000, -9223372036854776000, 1e-7, 0.1, -0.5, 5e-324, -0]
 const OTHERS = [true, false, null, '', `${LONG}𝛼`, ['1'], { v: '1' }, {}]
 
@@ -100,7 +100,9 @@ describe('the query of an invoice line', function () {
     rows.store(events)
   }
 
-  /** What analysts, the reader and a plain loop over the events say of each value of a rate. */
+  /**
+   * Compares the results of the analysts' query, the reader and a plain loop over the events, for each value of a rate.
+   */
   async function compare(rate: Rate, asOf = END, range = { startAt: START, endAt: END }): Promise<string[]> {
     const { source } = rate
     const counted = { startAt: range.startAt, endAt: Math.min(range.endAt, asOf) }
@@ -151,7 +153,7 @@ describe('the query of an invoice line', function () {
     const values = [...TEXTS, ...NUMBERS, ...OTHERS]
     await store(
       ...values.map((v, n) => reportOf({ v }, { quantity: String(2 ** (n % 50)) })),
-      // Whole numbers of more than 64 bits anywhere make JSON unreadable for ClickHouse.
+      // ClickHouse cannot read JSON with whole numbers of more than 64 bits.
       ...NUMBERS.map((n) => reportOf({ n, v: 'a=b' })),
       reportOf({ o: { v: '1' }, l: [{ v: '1' }] }),
       reportOf({}),
@@ -211,7 +213,7 @@ describe('the query of an invoice line', function () {
         await store(
           reportOf(
             { set },
-            // Accepted in another order than they occurred, and some together.
+            // Events are accepted in another order than they occurred, some at the same time.
             { source, quantity, occurredAt: START + (n % 2), acceptedAt: 9e14 - (n >> 1) },
           ),
         )

@@ -26,10 +26,10 @@ import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/us
 import { UsageRows } from '../../support/usage-rows.ts'
 import { looped, shown } from './looped-usage.ts'
 
-/** Histories are played for a while, and five at least. */
+/** The time for which histories run; at least five run. */
 const SHORT_MS = 12_000
 const SECOND = 1_000_000
-/** When the first is accepted, in seconds; that it lies after what is used does not matter. */
+/** The time of the first acceptance, in seconds. It may be after the times of usage. */
 const FIRST = 1_800_000_000
 const SECONDS = 8
 const START = 1_767_225_600
@@ -46,11 +46,11 @@ const properties: fc.Arbitrary<Properties> = fc.record(
   },
   { requiredKeys: [] },
 )
-/** Of a second, and mostly at its edges. */
+/** Microseconds of a second, mostly at its edges. */
 const micros = fc
   .tuple(fc.nat({ max: SECONDS - 1 }), fc.constantFrom(0, 0, 1, 999_999, 500_000))
   .map(([second, rest]) => second * SECOND + rest)
-/** What lies at the edges of ranges. */
+/** Seconds at the edges of ranges. */
 const second = fc
   .tuple(fc.nat({ max: 4 }), fc.constantFrom(-1, 0, 0, 1, 150, 300, 40_000))
   .map(([day, shift]) => START + day * DAY + shift)
@@ -67,7 +67,7 @@ const event = fc.record({
   occurredAt: second,
   acceptedAt: micros,
   content: fc.record({ quantity, properties }),
-  /** Reported once more, and later, as something else. */
+  /** A later report of the event with another content. */
   again: fc.option(fc.record({ quantity, properties })),
   corrections: fc.uniqueArray(
     fc.record({
@@ -95,7 +95,7 @@ describe('usage as it was known', function () {
   before(async () => {
     opened = await createClickHouse('known_usage')
     client = opened.client
-    // Merges would make one row of what is stored several times.
+    // Merges would collapse repeated rows.
     await client.command({ query: 'SYSTEM STOP MERGES usage_events' })
   })
   after(() => opened.close())
@@ -279,7 +279,7 @@ const withProperties = (given: Properties) => ({
   propertyPairs: propertyPairs(given),
 })
 
-/** Every row of an event that is ever stored. */
+/** All rows of an event. */
 function rowsOf(drawn: History['events'][number]): UsageEvent[] {
   const { isElsewhere, source, occurredAt, content, again } = drawn
   const report = makeReport({
@@ -328,7 +328,10 @@ function planOf({ ranges, rates, rateCount, creditBefore }: History): RatedPlan 
   }
 }
 
-/** What events were before a time: of each the last correction by then, else the first report; void ones too. */
+/**
+ * The versions of events before a time: for each the last correction before it, or without one the first report.
+ * Includes voided events.
+ */
 function knownIn(rows: readonly UsageEvent[], before: number): UsageEvent[] {
   const known = new UsageRows()
   known.store(rows.filter(({ acceptedAt, correctedAt }) => (correctedAt ?? acceptedAt) < before * SECOND))
@@ -346,7 +349,7 @@ const revisionsIn =
     return Promise.resolve(new Map(revisions.newest(NAMESPACE).map((event) => [event.id, event])))
   }
 
-/** Each event that is not what it was, or has been something else meanwhile. */
+/** All events that differ from their earlier version, or differed from it in between. */
 function changesIn(plan: RatedPlan, rows: readonly UsageEvent[], since: number, before: number): object[] {
   const then = new Map(knownIn(rows, since).map((event) => [event.id, event]))
   const timeOf = ({ acceptedAt, correctedAt }: UsageEvent) => correctedAt ?? acceptedAt

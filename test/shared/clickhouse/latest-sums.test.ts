@@ -11,7 +11,7 @@ import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/us
 const mine: AccountKey = { namespaceId: 'company', accountId: 'account' }
 const other: AccountKey = { namespaceId: 'company', accountId: 'other' }
 
-/** A promise, and what ends it. */
+/** A promise, and the function that resolves it. */
 function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined
   const promise = new Promise<T>((resolved) => (resolve = resolved))
@@ -20,7 +20,7 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 
 const readIn = (epoch: number, used: Amount): SumsRead => ({ sums: new Map([['usd', used]]), epoch })
 
-/** Usage of one account that is stored, and reads and writes of it that go on until they are let go. */
+/** Stored usage of one account, with reads and writes that run until the test releases them. */
 function heldUsage() {
   const sums = makeLatestSums(0)
   let stored = 0
@@ -36,7 +36,7 @@ function heldUsage() {
     },
     read: async (account = mine) =>
       String((await sums.read(account, () => Promise.resolve(asked()))).get('usd')),
-    /** A read that has its answer already, and waits. */
+    /** A read that has its answer, and waits. */
     hold(account = mine) {
       const held = pending<undefined>()
       const found = asked()
@@ -46,7 +46,10 @@ function heldUsage() {
         await read
       }
     },
-    /** A write that is under way, and has stored nothing yet. @returns stores its usage, or fails, and ends it */
+    /**
+     * Begins a write that has stored nothing yet. @returns a function that stores its usage, or fails, and ends the
+     * write
+     */
     async write(accounts = [mine]) {
       const [begun, held] = [pending<undefined>(), pending<boolean>()]
       const written = sums.whileWriting(accounts, async () => {
@@ -195,7 +198,7 @@ describe('sums of accounts, by whose usage is written', () => {
 
 const STARTED_AT = 1_800_000_000
 
-/** Usage of accounts that is stored as lines of the event log, and what a read of it finds. */
+/** Usage of accounts that is stored as lines of the event log, with functions to read it. */
 function storedUsage(emptyFrom = STARTED_AT) {
   const sums = makeLatestSums(emptyFrom)
   const events = new Map<string, UsageEvent>()
@@ -240,7 +243,7 @@ function storedUsage(emptyFrom = STARTED_AT) {
       return formatAmount(read.get(source) ?? ZERO)
     },
     store,
-    /** Stores lines that readers can see at once, in a write that is under way until it is ended. @returns ends it */
+    /** Begins a write whose lines readers can see at once. @returns a function that ends the write */
     async beginToStore(lines: readonly UsageEvent[]) {
       const held = pending<undefined>()
       const stored = store(lines, async () => {

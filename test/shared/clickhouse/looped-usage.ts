@@ -6,7 +6,7 @@ import type { Properties } from '../../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { readUsage } from '../../support/billing-vectors.ts'
 
-/** What a plain loop over the events that count finds. */
+/** Computes usage by a plain loop over the events that count. */
 export function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsage {
   const own = events.filter(({ accountId }) => accountId === plan.contract.accountId)
   const inPlan = readUsage(
@@ -29,13 +29,13 @@ export function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsa
   }
 }
 
-/** The same text for the same usage, in whatever order it was read. */
+/** Text that is equal for equal usage, in any order of the rows. */
 export const shown = ({ usage, currencyUsage }: RatedUsage) => ({
   usage: shownRows({ usage }),
   currencyUsage: formatRatio(currencyUsage),
 })
 
-/** … of its pieces alone. */
+/** Text of the pieces' usage only. */
 export const shownRows = ({ usage }: Pick<RatedUsage, 'usage'>) =>
   Object.fromEntries([...usage].map(([piece, rows]) => [piece, rows.map(shownRow).sort()]))
 

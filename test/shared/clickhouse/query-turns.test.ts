@@ -23,7 +23,7 @@ describe('queries of several companies', function () {
   const slow = (client: ClickHouse, namespaceId: string) =>
     queryRows(client, `SELECT sleep(${SLOW_S})`, { namespaceId })
   const quick = (client: ClickHouse, namespaceId: string) => queryRows(client, 'SELECT 1', { namespaceId })
-  /** @returns for when nobody of them is left, and how many are by now */
+  /** @returns a promise that resolves when no query is left, and the number of queries that are left */
   const count = (queries: readonly Promise<unknown>[]) => {
     let left = queries.length
     return { all: Promise.all(queries.map((query) => query.then(() => left--))), left: () => left }
@@ -33,7 +33,7 @@ describe('queries of several companies', function () {
     const { client } = opened
     const greedy = count(Array.from({ length: 4 * CONNECTIONS }, () => slow(client, 'a')))
     await quick(client, 'b')
-    // At once: a company never has the last connection.
+    // All at once, because a company never gets the last connection.
     expect(greedy.left()).to.equal(4 * CONNECTIONS)
     const others = ['b', 'c', 'd'].map((namespaceId) => slow(client, namespaceId))
     await Promise.all(others)
@@ -45,7 +45,7 @@ describe('queries of several companies', function () {
     const { client } = opened
     const patient = forLongReads(client)
     const greedy = count(Array.from({ length: 2 * CONNECTIONS }, (_, n) => slow(patient, n % 2 ? 'a' : 'b')))
-    await new Promise(setImmediate) // whose turn it is has a connection then
+    await new Promise(setImmediate) // then the next query has a connection
     await Promise.all([quick(client, 'a'), quick(client, 'b')])
     expect(greedy.left()).to.equal(2 * CONNECTIONS)
     await greedy.all

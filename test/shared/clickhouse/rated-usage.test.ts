@@ -36,15 +36,15 @@ import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/us
 import { UsageRows } from '../../support/usage-rows.ts'
 import { looped, shown, shownRows } from './looped-usage.ts'
 
-/** Histories are played for a while, and three at least. */
+/** The time for which histories run; at least three run. */
 const SHORT_MS = 12_000
-/** One in two histories has usage of a year ago, without which no months are read. */
+/** Half of the histories have usage of a year ago, without which no months are read. */
 const MONTHS_READ_WITHIN = 20
 const HOUR_S = 3_600
 const LARGEST = '99999999999999999999.999999999999999999'
 const OTHER_NAMESPACE = '018cc251-f400-7000-8000-000000000002'
 const OTHER_ACCOUNT = `account_${'b'.repeat(32)}`
-/** The sources of randomRate, as they are in random events. */
+/** The sources of randomRate in random events. */
 const SOURCES = ['metric_t', 'metric_t', 'metric_u', 'usd']
 
 const quantity = fc.constantFrom('1', '-1', '2.5', '7', '0.000000000000000001', LARGEST, LARGEST)
@@ -82,7 +82,7 @@ const event = fc.record({
   quantity,
   properties,
   at: time,
-  /** Often the same, so that the id decides which is the latest. */
+  /** Often equal, so that the id decides which event is the latest. */
   acceptedSecond: fc.integer({ min: 0, max: 2 }),
   isRepeated: fc.boolean(),
   corrections: fc.array(
@@ -96,7 +96,7 @@ const history = fc.record({
   slotS: fc.constantFrom(60, 300),
   isOld: fc.boolean(),
   events: fc.array(event, { minLength: 24, maxLength: 40 }),
-  /** How many rows are stored before rollups are computed; the rest is late. */
+  /** The number of rows that are stored before rollups are computed; the others are late. */
   timely: fc.integer({ min: 10, max: 40 }),
   order: fc.array(fc.nat(), { minLength: 160, maxLength: 160 }),
   marks: fc.constantFrom('accounts' as const, 'slots' as const, 'days' as const),
@@ -120,7 +120,7 @@ describe('usage that invoices are rated by', function () {
 
   before(async () => {
     stage = await startRollupStage('rated_usage', 300)
-    // Merges would make one row of what is stored several times.
+    // Merges would collapse repeated rows.
     for (const table of ['usage_events', ...ROLLUP_TABLES])
       await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
   })
@@ -154,7 +154,7 @@ describe('usage that invoices are rated by', function () {
       }),
       { numRuns: 100, endOnFailure: true },
     )
-    // A reader that always goes by the events would be right, too.
+    // A reader that reads only events would also be right, so the test checks that rollups are read.
     expect(readFrom).to.include.all.keys('usage_by_day', 'usage_by_slot', 'usage_events')
     if (played >= MONTHS_READ_WITHIN) expect(readFrom).to.include('usage_by_month')
   })
@@ -213,7 +213,7 @@ describe('usage that invoices are rated by', function () {
     await compare('worked off')
   }
 
-  /** What is read for simulations: the time between the edges of the plan's ranges, one period after the other. */
+  /** Compares the reader for simulations, with the periods between the edges of the plan's ranges. */
   async function compareSimulated(
     plan: RatedPlan,
     events: readonly UsageEvent[],
@@ -329,7 +329,7 @@ describe('usage that invoices are rated by', function () {
       ])
       asked.push(counts.clickhouse.length)
     }
-    // The marks, the epoch, and everything else.
+    // Queries: the marks, the epoch, and the usage.
     expect(asked).to.deep.equal([3, 3])
   })
 
@@ -367,7 +367,7 @@ describe('usage that invoices are rated by', function () {
     const now = await stage.epochs.now()
     const start = dayOf(now) - 4 * DAY_S
     const sources = ['metric_t', 'metric_u']
-    /** Of a day each; the one with the smallest id first. */
+    /** Makes events of one day, in rising order of ids. */
     const madeOn = (source: string, day: number, seconds: readonly number[]) =>
       seconds
         .map((second, n) =>
@@ -590,8 +590,8 @@ const withProperties = (given: Properties) => ({
 })
 
 function timeOf(at: Time, { slotS, isOld }: History, now: number): number {
-  // Not in each history, as it makes many days to roll up.
-  // About midnight in months of long ago, and about noon where days are read by slots.
+  // Not in each history, because this makes many days to roll up. Times are near midnight in months of long ago, and
+  // near noon where days are read by slots.
   if ('old' in at && isOld && at.old > 100) return dayOf(now) - at.old * DAY_S + at.shift
   if ('old' in at) return dayOf(now) - (isOld ? at.old : at.old % 4) * DAY_S - DAY_S / 2 + at.shift
   if ('day' in at) return Math.min(now - 30, dayOf(now) - at.day * DAY_S + at.shift)
@@ -599,7 +599,7 @@ function timeOf(at: Time, { slotS, isOld }: History, now: number): number {
   return now - (now % HOUR_S) - at.hour * HOUR_S + at.shift
 }
 
-/** Every row that is ever stored, in any order: reports, reports of the same again, and corrections. */
+/** All rows of a history, in any order: reports, repeated reports, and corrections. */
 function rowsOf(drawn: History, now: number): UsageEvent[] {
   const rows = drawn.events.flatMap(({ isElsewhere, at, acceptedSecond, properties: given, ...one }) => {
     const report = makeReport({
@@ -646,7 +646,7 @@ const plansOf = (drawn: History, now: number): RatedPlan[] =>
   }))
 
 /**
- * Plans of two accounts, one of them of another currency: whatever they are read with, they get what they would get
+ * Plans of two accounts, one of them with another currency. Plans that are read together must get the same usage as
  * alone.
  */
 const plansOfBoth = (drawn: History, now: number): RatedPlan[] =>
@@ -655,7 +655,7 @@ const plansOfBoth = (drawn: History, now: number): RatedPlan[] =>
     { ...plan, contract: { accountId: OTHER_ACCOUNT, currency: nth % 2 === 0 ? 'usd' : 'eur' } },
   ])
 
-/** The currency of the contract may have rates by property, too. */
+/** The currency of the contract may also have rates by property. */
 const ofCurrency = {
   ...{ id: '4', startsAt: 0, endsAt: null, source: 'usd', aggregation: 'sum' as const },
   ...{ filters: [{ property: 'region', values: ['d', '1'] }], groupBy: null, prices: [], priceId: 'p' },

@@ -3,7 +3,7 @@ import { retryIfStale } from '../../../shared/clickhouse/rollups/retry-if-stale.
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
 describe('what goes by an epoch', () => {
-  /** Work that takes so long each time, the last one from then on. */
+  /** Work with these durations in turn, and then always the last one. */
   const taking = (...seconds: number[]) => {
     let [nowMs, times] = [0, 0]
     const work = () => {

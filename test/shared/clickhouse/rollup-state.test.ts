@@ -5,7 +5,7 @@ import { queryTurns } from '../../../shared/clickhouse/query-turns.ts'
 import { rollupStateReader } from '../../../shared/clickhouse/rollups/rollup-state.ts'
 
 describe('the epoch a process goes by', () => {
-  /** A ClickHouse whose answers are given by hand, in any order. */
+  /** A ClickHouse whose answers the test gives, in any order. */
   function answeredByHand() {
     const answers: ((epoch: number) => void)[] = []
     const failures: (() => void)[] = []
@@ -24,7 +24,7 @@ describe('the epoch a process goes by', () => {
     return { answers, failures, epoch: async () => (await reader.epoch())?.epoch }
   }
 
-  /** Such a ClickHouse that has been asked once, and has answered epoch 1. */
+  /** A ClickHouse that has answered one query with epoch 1. */
   async function knownByHand() {
     const byHand = answeredByHand()
     const first = byHand.epoch()

@@ -18,10 +18,10 @@ import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { until } from '../../support/until.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
-/** The largest quantity there is: two of them are more than 128 bits hold. */
+/** The largest possible quantity. Two of them do not fit into 128 bits. */
 const LARGEST = '99999999999999999999.999999999999999999'
 const SMALLEST = '0.000000000000000001'
-/** Of twelve of the one and three of the other; and of eight and two. */
+/** Sums of twelve of one and three of the other, and of eight and two. */
 const SUM = '1199999999999999999999.999999999999999991'
 const SUM_OF_TWO = '799999999999999999999.999999999999999994'
 
@@ -33,7 +33,7 @@ describe('the readers of usage', function () {
 
   before(async () => {
     stage = await startRollupStage('usage_readers', 300)
-    // Merges would make one row of what is stored several times.
+    // Merges would collapse repeated rows.
     for (const table of ['usage_events', ...ROLLUP_TABLES])
       await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
   })
@@ -42,7 +42,7 @@ describe('the readers of usage', function () {
   const store = (event: UsageEvent) =>
     usageEventRepository(stage.writing).insertLines(Buffer.from(usageEventToLine(event)))
 
-  /** Whether a query is about an account, or a namespace. */
+  /** Whether a query is for this account or namespace. */
   const isAskedOf = ({ query_params: params }: { query_params?: Record<string, unknown> }, id: string) =>
     JSON.stringify(params).includes(id)
 
@@ -51,7 +51,7 @@ describe('the readers of usage', function () {
     return formatAmount(sum ?? ZERO)
   }
 
-  /** Five events that count, each stored twice, and one that does not. */
+  /** Stores five events that count, each twice, and one that does not. */
   async function storeAround(occurredAt: number): Promise<void> {
     const counting = [LARGEST, LARGEST, LARGEST, LARGEST, SMALLEST].map((quantity) =>
       makeReport({ occurredAt, quantity }),
@@ -73,7 +73,7 @@ describe('the readers of usage', function () {
     ...(['sum', 'min', 'max'] as const).map((measure) => formatAmount(measureOf(usage, measure))),
   ]
 
-  /** In every way to ask, of the account and of all, over all time and over three hours. */
+  /** Reads by all kinds of requests, of the account and of all accounts, over all time and over three hours. */
   async function ask(reader: UsageReader, now: number): Promise<unknown[]> {
     const recent = { startAt: now - 3 * HOUR_S, endAt: now + HOUR_S }
     const selections = [
@@ -127,10 +127,10 @@ describe('the readers of usage', function () {
       )
     }
     await expectAll([])
-    await expectAll([]) // of what is cached
+    await expectAll([]) // from the cache
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
     await expectAll([])
-    // One of them has late usage, which sends only its own account to the events.
+    // One of them has late usage. Only for this account events are read.
     const [, second = ''] = namespaces
     const slot = now - 5 * HOUR_S
     const mark = { namespaceId: second, accountId: ACCOUNT, slot: slot - (slot % 300), kind: 'slot' as const }
@@ -145,8 +145,8 @@ describe('the readers of usage', function () {
     const now = await stage.epochs.now()
     for (const age of [30 * 60, 3 * HOUR_S]) await store(makeReport({ namespaceId, occurredAt: now - age }))
     await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
-    // Two reads know of another time before their queries are asked; a third keeps what is closed from being asked for
-    // by one of them alone.
+    // Two reads learn a new time before their queries run. A third read makes sure that both share the query for closed
+    // usage.
     const gates = new EventEmitter()
     const [newest, closed] = [once(gates, 'newest'), once(gates, 'closed')]
     const held = { newest: 0, closed: 0 }
@@ -192,8 +192,8 @@ describe('the readers of usage', function () {
     }
     await store(makeReport({ namespaceId, occurredAt }))
     await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
-    // One read is told that there is no mark, the next one that there is, and both learn it at once; a third keeps what
-    // is closed from being asked for by one of them alone.
+    // One read finds no mark and the next one finds a mark, and both get their answers at once. A third read makes sure
+    // that both share the query for closed usage.
     const gates = new EventEmitter()
     const [told, closed] = [once(gates, 'told'), once(gates, 'closed')]
     const held = { told: 0, closed: 0 }
@@ -324,7 +324,7 @@ describe('the readers of usage', function () {
       const usage = (await reader.aggregate(namespaceId, { range: ALL_TIME })).get('usd')
       expect(usage && shown(usage)).to.deep.equal([count, String(count), '1', '1'])
     }
-    // Runs of one to six days with one between each, then nearly all there are.
+    // Runs of one to six days with one day between them, then nearly all days.
     const between = [1, 4, 8, 13, 19]
     const marks = [days.slice(0, 26).filter((_, n) => !between.includes(n)), days.slice(2, -1)]
     let count = days.length
@@ -334,7 +334,7 @@ describe('the readers of usage', function () {
         String(20 + n),
         now,
       )
-      // Rollups lack it.
+      // Rollups lack this usage.
       for (const day of late) await report(day, n + 1)
       count += late.length
       await expectAll(count)
@@ -345,7 +345,7 @@ describe('the readers of usage', function () {
     const namespaceId = '018cc251-f400-7000-8000-000000000002'
     const now = await stage.epochs.now()
     const second = now - 2 * HOUR_S
-    /** Of an account each, the one with the smallest id first. */
+    /** Makes one event for each account, in rising order of ids. */
     const madeAt = (source: string, seconds: readonly number[]) =>
       seconds
         .map((occurredAt, n) =>
@@ -354,10 +354,10 @@ describe('the readers of usage', function () {
         .sort((a, b) => (a.id < b.id ? -1 : 1))
     const at = Array<number>(6).fill(second)
     const sets: Record<string, { events: UsageEvent[]; latest: number }> = {
-      // The smallest id was accepted last.
+      // The event with the smallest id was accepted last.
       eur: { events: madeAt('eur', at).map((event, n) => ({ ...event, acceptedAt: 9e14 - n })), latest: 0 },
       gbp: { events: madeAt('gbp', at).map((event) => ({ ...event, acceptedAt: 9e14 })), latest: 5 },
-      // Whose second is the last was accepted first.
+      // The event with the last second was accepted first.
       usd: {
         events: madeAt(
           'usd',

@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { canonicalJson, isSameJson } from '../../../shared/domain/canonical-json.ts'
 import { checkProperties, type Properties } from '../../../shared/domain/properties.ts'
 
-/** Names that JavaScript treats in ways of its own, among others. */
+/** Names of fields, including those that JavaScript treats specially. */
 const name = fc.oneof(
   fc.constantFrom('2', '10', '01', '-1', '4294967294', '4294967295', '9007199254740993', '', ' ', 'a', 'aa'),
   fc.constantFrom('__proto__', 'constructor', 'toString', 'length', 'ü', '😀', '\ufb03'),
   fc.string({ maxLength: 3 }),
 )
 
-/** JSON text: objects as lists of fields, so that every order of them is written. */
+/** JSON in which objects are lists of fields, so that any order of fields can be written. */
 type Node = { fields: [string, Node][] } | { items: Node[] } | { leaf: string }
 const { node } = fc.letrec<{ node: Node }>((tie) => ({
   node: fc.oneof(
@@ -41,7 +41,7 @@ const asWritten = (count: number) => Array.from({ length: count }, (_, n) => n)
 const reversed = (count: number) => asWritten(count).reverse()
 const rotated = (count: number) => asWritten(count).map((n) => (n + 1) % count)
 
-/** Whether JavaScript takes a name for a place in a list. */
+/** Whether JavaScript treats a name as an array index. */
 const isPlace = (text: string) => String(Number(text) >>> 0) === text && Number(text) < 2 ** 32 - 1
 
 describe('JSON in its one form', () => {

@@ -7,7 +7,7 @@ const WAITS = 20_000
 describe('the signal that something was appended', () => {
   it('keeps nothing of waits that ended by themselves', async () => {
     const signal = new AppendSignal()
-    await waitOften(signal) // what the first run compiles and allocates does not count
+    await waitOften(signal) // the first run compiles and allocates, so it does not count
     const before = memoryInUse().heapUsed
     await waitOften(signal)
     expect((memoryInUse().heapUsed - before) / WAITS, 'bytes a wait').to.be.lessThan(50)

@@ -10,25 +10,26 @@ import {
 } from '../../../shared/event-log/event-log.ts'
 import { until } from '../../support/until.ts'
 
-/** What a driver brings to be tested: logs on topics of their own, opened several times as several processes would. */
+/**
+ * The functions of a driver for these tests: they make topics, and open a log several times, like several processes.
+ */
 export interface LogDriver {
   /** A new topic with this many partitions. */
   makeTopic(partitions: number): Promise<string>
-  /** Opens a topic as one more process; the suite closes what it opens. */
+  /** Opens a topic like a further process; the suite closes it. */
   open(topic: string): Promise<EventLog>
   /**
-   * Whether an append of a topic was sent again since its answer did not come in time: its records may lie in the log
-   * twice.
+   * Whether an append of a topic was sent again because its answer was late. Its records may then be in the log twice.
    */
   hasSentAgain(topic: string): boolean
-  /** Makes polls of a topic fail until the trouble is ended; appending goes on. */
+  /** Makes polls of a topic fail until the returned function ends the fault. Appends still succeed. */
   breakReads(topic: string): Promise<() => Promise<void>>
 }
 
 const GROUP = 'loader'
 const POLL = { bytesMax: 10_000_000, waitMs: 200 }
 
-/** Everything gateway, loader and audit rely on. Every driver of the event log passes it. */
+/** Tests of all behaviour on which gateway, loader and audit rely. Every driver of the event log must pass them. */
 export function eventLogContract(driverName: string, makeDriver: () => Promise<LogDriver>): void {
   describe(`event log contract: ${driverName}`, function () {
     this.timeout(60_000)
@@ -104,7 +105,7 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       )
       const [first] = logs
       const consumer = await join(first)
-      // By where they lie: what a member that was slow had been given is given again.
+      // By position, because records that a slow member had got are given to another member again.
       const byPlace = new Map<string, LogRecord>()
       const texts = () => [...byPlace.values()].map(({ value }) => value.toString()).sort()
       await until(async () => {

@@ -3,10 +3,10 @@ import type { Position } from '../../../shared/event-log/event-log.ts'
 import { Backlog } from '../../../shared/event-log/kafka/backlog.ts'
 
 const SETTLE_MS = 10_000
-/** Records that one fetch gives. */
+/** The number of records in a fetch. */
 const FETCHED = 4
 
-/** A partition whose records were accepted at these times; each is of so many bytes. */
+/** A partition whose records were accepted at these times, each with this many bytes. */
 function partitionOf(accepted: number[], bytes = 1) {
   const fetches: number[] = []
   return {
@@ -47,7 +47,7 @@ describe('the backlog of a group in Kafka', () => {
     expect(await backlog.findLowest(lagOf(0, 9))).to.equal(3)
     expect(await backlog.findLowest(lagOf(3, 9))).to.equal(3)
     expect(await backlog.findLowest(lagOf(4, 9))).to.equal(5)
-    partition.accepted[8] = 1 // it is known already
+    partition.accepted[8] = 1 // it is cached already
     expect(await backlog.findLowest(lagOf(5, 9))).to.equal(5)
     expect(partition.fetches).to.deep.equal([0, 4, 8, 3, 5])
     expect(await backlog.findLowest(lagOf(9, 9))).to.equal(undefined)

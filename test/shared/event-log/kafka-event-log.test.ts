@@ -27,7 +27,7 @@ describe('event log on Kafka', function () {
   let kafka: KafkaBroker
   let db: TestDatabase
   const broken = new Set<string>()
-  /** Topics of which appends were sent again. */
+  /** Topics whose appends were sent again. */
   const sentAgain = new Set<string>()
 
   before(async function () {
@@ -183,7 +183,7 @@ describe('event log on Kafka', function () {
     await withLog(options, async (log, join) => {
       expect(await log.keptSince()).to.equal(0)
       await log.append([record(0, 'a'), record(0, 'b'), record(1, 'x')])
-      await sleep(1_000) // older than it is kept, but nothing is loaded
+      await sleep(1_000) // older than the retention, but not loaded
       expect(await textsFrom(log, 0, 0)).to.deep.equal(['a', 'b'])
       const consumer = await join()
       await drain(consumer, 3)
@@ -309,7 +309,7 @@ describe('event log on Kafka', function () {
           [logId],
         )
       await own('gen_random_uuid()')
-      await sleep(400) // it sees that the partition is another's
+      await sleep(400) // it notices that another member has the partition
       await own('NULL')
       await sleep(400) // … and takes it anew, from where the group stands
       arrive()
@@ -354,7 +354,7 @@ async function drain(consumer: LogConsumer, count: number): Promise<LogRecord[]>
 const FETCH = 1
 const API_KEY_AT = 4
 
-/** Cuts a connection to a broker as soon as a fetch is to go over it. */
+/** Cuts a connection to a broker when a fetch is sent on it. */
 function breakable(socket: Socket, isBroken: () => boolean): Socket {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
   socket.write = (...args: unknown[]) => {

@@ -75,7 +75,7 @@ describe('which event log is in force', function () {
     await before.close()
     await prepare(onKafka(prefix), here)
     const after = await open(onKafka(prefix), here)
-    // What was accepted before is not to be found in this one.
+    // This log does not contain events that were accepted before.
     expect(await after.keptSince()).to.be.greaterThan((Date.now() - 60_000) * 1_000)
     await after.close()
     await prepare(onPostgres({ EVENT_LOG_CHANGE_FROM: after.id }), here)

@@ -108,7 +108,7 @@ describe('event log on PostgreSQL', () => {
     await rotation.query('BEGIN')
     await rotation.query("SELECT event_log_open_segment('grown')")
     const growth = db.pool.query("SELECT event_log_ensure_topic('grown', 2)")
-    await sleep(200) // it waits, or has read what is about to change
+    await sleep(200) // it waits, or has read rows that are about to change
     await rotation.query('COMMIT')
     rotation.release()
     await growth
@@ -201,7 +201,7 @@ describe('event log on PostgreSQL', () => {
   })
 
   describe('when appends come faster than the database takes them', () => {
-    /** Appends this often at once while the database takes nothing. @returns how each ended */
+    /** Makes this many concurrent appends while the database does not answer. @returns their outcomes */
     const burst = async (options: PostgresEventLogOptions, appends: number, makeValue: () => Buffer) => {
       const log = await openPostgresEventLog(options)
       const blocker = await db.pool.connect()
@@ -215,13 +215,13 @@ describe('event log on PostgreSQL', () => {
         ),
       )
       await sleep(500)
-      // Twice: what is let go while it is measured is only gone the next time.
+      // Twice, because memory that is released during a measurement is gone only in the next one.
       const held = [memoryInUse().arrayBuffers, await sleep(200, 0).then(() => memoryInUse().arrayBuffers)]
       const bytesHeld = Math.min(...held) - before
       await blocker.query('ROLLBACK')
       blocker.release()
       const codes = await Promise.all(ends)
-      // Places are free again.
+      // The queue has free places again.
       await log.append([{ partition: 0, acceptedAt: 1, value: makeValue() }])
       const { rows } = await db.pool.query<{ end: string }>(
         'SELECT next_offset AS end FROM event_log_partitions WHERE topic = $1',

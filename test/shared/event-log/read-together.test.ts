@@ -5,7 +5,7 @@ import { readTogether } from '../../../shared/event-log/read-together.ts'
 import { untilLoadedIn } from '../../../shared/event-log/until-loaded.ts'
 
 describe('readings that are shared', () => {
-  /** Takes a while, and tells how many there were and were under way at once. */
+  /** Slow reads, with the number of all reads and the largest number of concurrent reads. */
   const readings = () => {
     const seen = { begun: 0, underWay: 0, most: 0 }
     const read = async () => {

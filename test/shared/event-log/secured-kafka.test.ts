@@ -80,6 +80,6 @@ describe('a Kafka with TLS, at which one signs in,', function () {
     })
 })
 
-/** An error with what caused it, as it would be logged. */
+/** The text of an error with its causes, as in the log. */
 const whole = (err: unknown): string =>
   err instanceof Error ? `${err.stack ?? err.message} ${whole(err.cause)}` : String(err)

@@ -29,7 +29,7 @@ const OPERATIONS = [
   { operationId: 'all', method: 'get', path: '/v2/x/all', permissions: ['read:all'], status: 200 },
   { operationId: 'more', method: 'get', path: '/v2/x/{id}/more', permissions: ['read:all'], status: 200 },
 ] as const
-/** Of a company; see countUnderWay. */
+/** The largest number of open requests of a company; see countUnderWay. */
 const UNDER_WAY_MAX = 1_000
 
 describe('who is let in', function () {
@@ -73,7 +73,7 @@ describe('who is let in', function () {
     return server
   }
 
-  /** Asks over a connection of its own; what it is sent is not read before somebody does. */
+  /** Sends a request over a separate connection. The answer stays unread until the test reads it. */
   async function ask(server: HttpServer, key: string, path = '/v2/x/1'): Promise<Socket> {
     const socket = connect(server.port, '127.0.0.1')
     sockets.push(socket)
@@ -307,7 +307,7 @@ describe('keys that nobody knows', function () {
   })
 })
 
-/** Nobody here has a test key. */
+/** No caller in this test has a test key. */
 const noWorlds: TestWorlds = {
   look: () => Promise.reject(new Error('nobody looks')),
   enter: () => Promise.reject(new Error('nobody enters')),

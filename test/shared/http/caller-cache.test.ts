@@ -11,7 +11,7 @@ import { testLog } from '../../support/log.ts'
 import { closeRedis, type OwnRedis, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
-/** What a revocation may take at the most. */
+/** The longest time until a revocation has an effect. */
 const REVOKED_MS = 5_000
 
 /** One of the processes that serve. */
@@ -19,14 +19,14 @@ interface Process {
   redis: Redis
   purges: Purges
   find: FindCaller
-  /** How often it asked the database. */
+  /** The number of its queries to the database. */
   asked: number
 }
 
 describe('the cache of callers', function () {
   this.timeout(60_000)
   let server: OwnRedis
-  /** What the database says. */
+  /** The valid keys in the database. */
   const valid = new Map<string, Caller>()
   let answer: (caller: Caller | undefined) => Promise<FoundCaller | undefined>
   const processes: Process[] = []
@@ -73,7 +73,7 @@ describe('the cache of callers', function () {
   }
   const isValid = async ({ find }: Process, digest: Buffer) => (await find(digest)) !== undefined
 
-  /** How long a key goes on working in a process. */
+  /** The time for which a key still works in a process. */
   const worksFor = async (process: Process, digest: Buffer): Promise<number> => {
     const startedAt = performance.now()
     while (await isValid(process, digest)) {
@@ -144,7 +144,7 @@ describe('the cache of callers', function () {
       expect(await worksFor(await start(), digest)).to.be.lessThan(100)
     })
 
-  /** From now on keys end after a while, as the database says when it is asked. */
+  /** Makes the database return keys that end after some time. */
   const endAfter = (ms: number) => {
     const endsAt = performance.now() + ms
     answer = (caller) => {
@@ -187,7 +187,7 @@ describe('the cache of callers', function () {
           const process = all['process' in done ? done.process : 0] as Process
           switch (done.kind) {
             case 'find':
-              // A key that was revoked here or there: at once here; there when the message has come.
+              // A revocation has an effect at once in its own process, and in the other one when the message arrives.
               await until(async () => (await isValid(process, digest)) === !revoked.has(digest), 1_000)
               break
             case 'revoke':

@@ -15,7 +15,7 @@ const BYTES_MAX = 1_000
 
 describe('an HTTP server', () => {
   let server: HttpServer
-  /** Answers that wait until they are let go. */
+  /** Answers that wait until the test releases them. */
   const held: (() => void)[] = []
 
   before(async () => {
@@ -41,7 +41,7 @@ describe('an HTTP server', () => {
   })
   after(() => server.close())
 
-  /** A connection, and everything it was sent so far. */
+  /** Opens a connection, and collects all data that it receives. */
   async function open(): Promise<{ socket: Socket; got: () => string }> {
     const socket = connect(server.port, '127.0.0.1')
     let got = ''
@@ -112,7 +112,7 @@ describe('an HTTP server', () => {
     await small.close()
   })
 
-  /** What comes back for text that is sent as it is, until the answer ends so or the connection is closed. */
+  /** Sends raw text, and returns the answer up to this ending or the end of the connection. */
   async function answerTo(text: string, ending: string): Promise<string> {
     const { socket, got } = await open()
     let isClosed = false
@@ -145,7 +145,7 @@ describe('an HTTP server', () => {
     const words = 'the target of the request is neither a path nor a URL in HTTP'
     for (const target of [
       ...['ftp://api.example/told', 'http:///told', 'http://me@api.example/told', 'x://a/'],
-      // Express would take these for /v2/told.
+      // Express would read these as /v2/told.
       ...['http://api.example/v2/told#x', '/v2/told#', '/v2\\told#'],
     ])
       expect(await answerTo(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`, words), target).to.match(

@@ -12,7 +12,7 @@ const AT_ONCE = 8
 const LARGE = Buffer.from(JSON.stringify({ text: 'x'.repeat(200_000) }))
 
 describe('reading bodies of JSON that arrive together', () => {
-  /** In which rounds of the event loop each of them was read. */
+  /** The rounds of the event loop in which the bodies were read. */
   async function roundsOf(body: object): Promise<number[]> {
     let round = 0
     let isOver = false
@@ -79,7 +79,7 @@ describe('bodies of JSON that wait for their turn', () => {
   let [received, parsed, cut] = [0, 0, 0]
   let letGo: () => void = () => undefined
 
-  /** Leaves no turn to bodies that are new, until they are let go. @returns for when none is held back */
+  /** Blocks the turns of new bodies until they are released. @returns a function that releases them */
   const hold = async () => {
     const held = new AbortController()
     letGo = () => {
@@ -87,7 +87,7 @@ describe('bodies of JSON that wait for their turn', () => {
     }
     while (!held.signal.aborted) await awaitNextSlice(LARGE.length)
   }
-  /** @returns a client that has sent a body, and how it is answered: 0 for not at all */
+  /** @returns a client that has sent a body, and the status of its answer; 0 without an answer */
   const send = () => {
     const { port } = server.address() as AddressInfo
     const headers = { 'content-type': 'application/json', 'content-length': LARGE.length }
@@ -152,12 +152,12 @@ describe('bodies of JSON that wait for their turn', () => {
     expect(statuses).to.deep.equal(clients.map(() => 503))
     letGo()
     await held
-    await awaitFirstSlice(LARGE.length, () => true) // comes after theirs
+    await awaitFirstSlice(LARGE.length, () => true) // this turn comes after theirs
     expect(parsed).to.equal(0)
   })
 })
 
-/** As node:http hands it over, as far as it is looked at. */
+/** A request with the fields of node:http that are read. */
 function requestWith(body: Buffer): IncomingMessage {
   const stream = new PassThrough()
   const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }

@@ -16,7 +16,7 @@ import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What may be refused, and why. */
+/** The expected codes of refusals. */
 const REFUSALS = new Set(['forbidden', 'unprocessable', 'conflict', 'unauthenticated'])
 
 describe('rotation of keys', function () {
@@ -28,7 +28,7 @@ describe('rotation of keys', function () {
   })
   after(() => db.close())
 
-  /** A company of its own, and what is done in it. */
+  /** Makes a company, and functions for its keys. */
   const makeWorld = async () => {
     const companyId = await makeCompany(db.pool, { name: randomUUID(), mode: 'test' })
     const company = await companyRepository(db.pool).find(companyId)
@@ -94,7 +94,7 @@ describe('rotation of keys', function () {
           const world = await makeWorld()
           const at = Date.now()
           const endOf = (hours: number | null) => (hours === null ? null : new Date(at + hours * HOUR_MS))
-          /** When each key was to end as it was made: rotation lets it end sooner. */
+          /** The end of each key at its creation. A rotation may make it earlier. */
           const ends = new Map<string, Date | null>()
           for (const { permissions, end } of firsts) {
             const { id } = await world.issue(null, permissions, endOf(end))
@@ -134,7 +134,7 @@ describe('rotation of keys', function () {
       { numRuns: 60 },
     )
     expect(done.issue, 'keys issued').to.be.greaterThan(10)
-    // Of a draw as random as this one, one in some dozens has no more than ten.
+    // A few of a hundred random draws have no more than ten rotations.
     expect(done.rotate, 'keys rotated').to.be.greaterThan(4)
     expect(done.revoke, 'keys revoked').to.be.greaterThan(10)
     expect([...refusals].filter((code) => !REFUSALS.has(code))).to.deep.equal([])
@@ -208,7 +208,7 @@ describe('rotation of keys', function () {
   })
 })
 
-/** What must hold of all keys there are, however they came about. */
+/** Checks the invariants of all keys. */
 function requireNothingGained(keys: readonly ApiKey[], ends: ReadonlyMap<string, Date | null>): void {
   const byId = new Map(keys.map((key) => [key.id, key]))
   const isWithin = (end: Date | null, limit: Date | null) =>

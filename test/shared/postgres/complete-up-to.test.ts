@@ -23,10 +23,10 @@ import { makeReport } from '../../support/usage-event.ts'
 
 const NAMESPACE = randomUUID()
 const OTHER = randomUUID()
-/** As where the event log has nothing that is not loaded. */
+/** The bound of an event log that is completely loaded. */
 const ALL_LOADED = 4e15
 const SECOND = 1_000_000
-/** After all grants have begun, in Unix seconds. */
+/** A time after the start of all grants, in Unix seconds. */
 const LATER_S = 4_000_000_000
 const SEED = process.env['FAULT_SEED'] ?? '0135274d'
 
@@ -74,7 +74,7 @@ describe('up to when everything is known', function () {
     return Number(rows[0]?.at)
   }
 
-  /** A transaction that is held open once it has done its work. */
+  /** A transaction that stays open after its work. */
   async function held<T>(work: (client: PoolClient) => Promise<T>) {
     let commit: () => void = () => undefined
     const released = new Promise<void>((resolve) => (commit = resolve))
@@ -173,7 +173,7 @@ describe('up to when everything is known', function () {
     it('lies before one that was sent, until the event log is loaded so far', async () => {
       const { correctedAt } = await correct(now, true)
       await until(async () => (await upTo()) > correctedAt)
-      // The log may have another time of it, which is later: nothing else tells that it is not loaded.
+      // The log may have a later time of the correction, and nothing else shows that it is not loaded.
       expect(await upTo(correctedAt + SECOND / 2)).to.equal(correctedAt)
       expect(await upTo(correctedAt + 5 * SECOND)).to.be.greaterThan(correctedAt)
     })
@@ -203,7 +203,7 @@ describe('up to when everything is known', function () {
           const one = grants[randomInteger(random, grants.length * 2 + 1)]
           if (one === undefined) grants.push((await give(client)).id)
           else await grantRepository(client).void(NAMESPACE, one)
-          // Longer than what the database's clock may be set back by, and is left as a margin.
+          // Longer than the margin for a database clock that is set back.
           await sleep(randomInteger(random, 8) === 0 ? 1_800 : 30)
         })
       }

@@ -43,7 +43,7 @@ describe('contracts in PostgreSQL', function () {
       }),
     )
   })
-  // An account of its own for each, as it follows one card.
+  // Each test has a new account, because an account follows one card.
   beforeEach(async () => {
     world = await within((client) => insertContractWorld(client, NAMESPACE))
   })
@@ -66,7 +66,7 @@ describe('contracts in PostgreSQL', function () {
     )
   const endAt = (contract: StoredContract, endsAt: number | null) =>
     within((client) => contractRepository(client).update(NAMESPACE, contract, { endsAt }))
-  /** When each line is in force, in Unix seconds; null for never, Infinity for an open end. */
+  /** The range in which each line is in force, in Unix seconds; null means never, Infinity an open end. */
   const duringOf = async (contractId: string) => {
     const { rows } = await within((client) =>
       client.query<{ id: string; never: boolean; begins: string | null; ends: string | null }>(
@@ -241,7 +241,7 @@ describe('contracts in PostgreSQL', function () {
       ),
       /^add: the account/,
     )
-    // Nothing is left of what was refused, and another account is free.
+    // The refused contract left no rows, and another account can follow the card.
     const page = await within((client) =>
       contractRepository(client).listRecords(NAMESPACE, { accountId: world.account }, { limit: 100 }),
     )
@@ -260,7 +260,7 @@ describe('contracts in PostgreSQL', function () {
     await refused(cancelAt(canceled, null), /^the account already follows a rate card at that time/)
     await refused(cancelAt(canceled, 501), FOLLOWS)
     expect(await find(first.id)).to.deep.equal(canceled)
-    await cancelAt(second, 400) // before its line begins: that is in force never
+    await cancelAt(second, 400) // before its line begins, which is then never in force
     expect((await cancelAt(canceled, null)).cancelAt).to.equal(null)
     await refused(cancelAt(await find(second.id), 600), FOLLOWS)
   })

@@ -25,7 +25,7 @@ describe('embedded PostgreSQL', function () {
     for (const holder of holders)
       if (holder.exitCode === null && holder.signalCode === null) holder.kill('SIGKILL')
     holders = []
-    const server = await start().catch(() => undefined) // ends what a killed holder left behind
+    const server = await start().catch(() => undefined) // ends the server of a killed process
     await server?.close()
     await rm(folder, { recursive: true, force: true })
   })
@@ -95,7 +95,7 @@ describe('embedded PostgreSQL', function () {
     const orphan = await serverPid()
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    expect(await startOf(orphan)).not.to.equal(undefined) // it lives on: that is the trap
+    expect(await startOf(orphan)).not.to.equal(undefined) // it continues to run, which is the trap
     const server = await start()
     expect(await startOf(orphan)).to.equal(undefined)
     expect(await query(server.superuserUrl, 'SELECT n FROM t')).to.deep.equal([{ n: 7 }])

@@ -12,7 +12,7 @@ const ROUTE = 'POST /v2/events'
 const BODY = Buffer.from('{"quantity":"1"}')
 const sha256 = (text: string | Buffer) => hash('sha256', text, 'buffer')
 const DIGEST = sha256('one of 1')
-/** Two attempts, in microseconds: far enough from each other for events without a time to get another one. */
+/** The times of two attempts, in microseconds. They differ so much that events without a time get different times. */
 const [FIRST, LATER] = [1_700_000_000_000_001, 1_700_000_090_000_002]
 const EVENT = `event_6553f100${'a'.repeat(24)}`
 
@@ -48,7 +48,7 @@ describe('an Idempotency-Key', () => {
     expect(err).to.be.instanceOf(DomainError).with.property('code', code)
     expect((err as DomainError).message).to.match(message)
   }
-  /** As an earlier version has left it. */
+  /** Inserts a key in the form of an earlier version. */
   const insertOld = (
     key: string,
     { route = ROUTE, digest = null as Buffer | null, isComplete = false } = {},
@@ -102,7 +102,7 @@ describe('an Idempotency-Key', () => {
       const body = Buffer.from('{ "quantity": "1" }')
       await expectRefused(begin('e', LATER, { body }), 'unprocessable', /another request has begun/)
       await complete('e')
-      // Other bytes may say the same, so nothing is said of the content.
+      // Other bytes may have the same content, so the answer does not mention the content.
       await expectRefused(begin('e', LATER, { body }), 'conflict', new RegExp(`for ${EVENT}$`))
     })
 

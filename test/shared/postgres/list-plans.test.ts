@@ -98,7 +98,7 @@ const ROWS = [
     FROM generate_series(1, 10000) n`,
 ]
 
-/** A list, with a filter or without; the index that is in its order, and how to ask for a page. */
+/** A list with or without a filter, its index, and a function that requests a page. */
 interface PlannedList {
   what: string
   index: string

@@ -92,7 +92,7 @@ describe('the worlds of test companies', function () {
   it('let whoever comes after a move began wait for its end', async () => {
     const lease = await worlds[0].enter(company.id, isLost)
     const moving = setAhead(worlds[1], 1_000)
-    await sleep(150) // longer than visitors come in together
+    await sleep(150) // longer than the time in which visitors enter together
     const [later, elsewhere] = [worlds[0].enter(company.id, isLost), worlds[1].enter(company.id, isLost)]
     lease.leave()
     await moving
@@ -144,7 +144,7 @@ describe('the worlds of test companies', function () {
     const visits = [await greedy.enter(company.id, isLost)]
     const later: Promise<unknown>[] = []
     for (let n = 0; n < 5; n++) {
-      await sleep(110) // longer than visitors come in together
+      await sleep(110) // longer than the time in which visitors enter together
       later.push(greedy.enter(company.id, isLost).then((lease) => visits.push(lease)))
       later.push(greedy.move(company.id, () => Promise.resolve()).catch((err: unknown) => err))
     }

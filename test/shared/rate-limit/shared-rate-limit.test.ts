@@ -8,7 +8,7 @@ import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { testLog } from '../../support/log.ts'
 import { closeRedis, type OwnRedis, startRedis, type TestRedis, useRedis } from '../../support/redis.ts'
 
-/** The part of the quota that a process may give out before it asks. */
+/** The share of the quota that a process may use before it asks Redis. */
 const SHARE = 0.05
 
 describe('a limit of rate that processes share', function () {
@@ -26,7 +26,7 @@ describe('a limit of rate that processes share', function () {
     processes.map((redis) => sharedRateLimit({ name: `of ${quota} in ${windowS}`, quota, windowS }, redis))
   const newCaller = () => `caller ${++callers}`
 
-  /** @returns how many points were given out */
+  /** @returns the number of granted points */
   const useAll = async (
     limits: readonly RateLimit[],
     caller: string,
@@ -54,7 +54,7 @@ describe('a limit of rate that processes share', function () {
           const given = await useAll(limitsOf(quota), newCaller(), tried)
           const asked = tried.reduce((sum, [, points]) => sum + points, 0)
           expect(given).to.be.at.most(quota * (1 + processes.length * SHARE))
-          // A use that is refused ends the window, as in memory: at most the largest is missing.
+          // A refused use ends the window, as in memory, so at most the points of the largest use are missing.
           expect(given).to.be.at.least(Math.min(asked, quota - 40 - processes.length * quota * SHARE))
         }),
         { numRuns: 40 },

@@ -42,7 +42,7 @@ describe('the rising clock', () => {
     pass(90)
     expect(clock.next()).to.equal(1_050 * SECOND)
     expect(clock.lead()).to.equal(50 * SECOND)
-    // Nobody was shown what is between.
+    // No caller got a time in between.
     pass(60)
     expect(clock.next()).to.equal(1_060 * SECOND)
     expect(clock.lead()).to.equal(0)

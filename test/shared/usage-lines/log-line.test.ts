@@ -41,7 +41,7 @@ const event: fc.Arbitrary<UsageEvent> = fc
     }
   })
 
-/** As most are: with flat properties of text, numbers and the like. */
+/** A typical event, with flat properties such as text and numbers. */
 const plainEvent: fc.Arbitrary<UsageEvent> = fc
   .tuple(
     event,

@@ -9,7 +9,7 @@ const FIELDS = {
     unit: { type: ['string', 'null'], default: '' },
     note: { anyOf: [{ $ref: '#/components/schemas/Note' }, { type: 'null' }] },
     ends: { type: ['integer', 'null'], 'x-null-is-a-value': true },
-    // Called as a keyword is.
+    // A property with the name of a keyword.
     properties: {
       type: 'array',
       items: { type: 'object', properties: { kind: { type: 'string', default: 'a' } } },

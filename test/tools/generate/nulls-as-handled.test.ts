@@ -4,7 +4,7 @@ import { nullsAsAbsent } from '../../../shared/http/nulls-as-absent.ts'
 import { listOperations, type Operation, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { asHandled, type Described } from '../../../tools/generate/as-handled.ts'
 
-/** JSON Schema, as far as it is looked at. */
+/** The parts of a JSON Schema that this test reads. */
 interface Node {
   $ref?: string
   type?: string | string[]
@@ -16,15 +16,15 @@ interface Node {
   items?: Node
 }
 
-/** A way into a body: the name of a field, an item of a list, or which kind of object it is. */
+/** A step into a body: the name of a field, an item of a list, or the number of a kind of object. */
 type Step = { field: string } | { item: true } | { kind: number }
 
-/** What a field of a body that may be null becomes. */
+/** A nullable field of a body, and its form in the handler. */
 interface Nullable {
   where: string
-  /** Taken out of the body before the handler gets it. */
+  /** Whether null is removed from the body before the handler gets it. */
   isTakenOut: boolean
-  /** By the handler's types. */
+  /** Whether the handler's types exclude null. */
   isNeverNull: boolean
 }
 
@@ -91,7 +91,7 @@ const bodyOf = (of: object, { path, method }: Operation): Node | undefined => {
   return (of as { paths: Bodies }).paths[path]?.[method]?.requestBody?.content['application/json']?.schema
 }
 
-/** Where references lead; the types have none. */
+/** Replaces a reference by its target, because the types have no references. */
 const resolved = (node: Node): Node => {
   if (node.$ref === undefined) return node
   const names = node.$ref.replace('#/', '').split('/')
@@ -100,7 +100,7 @@ const resolved = (node: Node): Node => {
   )
 }
 
-/** The schema, and all that say more of the same value; not the kinds it may be. */
+/** The schema, and all schemas of `allOf` for the same value, but not the alternatives. */
 const partsOf = (node: Node): Node[] => {
   const own = resolved(node)
   return [own, ...[...(own.allOf ?? []), ...(own.anyOf ?? [])].flatMap(partsOf)]
@@ -135,7 +135,7 @@ const schemasAt = (node: Node, [step, ...rest]: readonly Step[]): Node[] => {
   return next.flatMap((inner) => schemasAt(inner, rest))
 }
 
-/** A body that has null there, and nothing else. */
+/** A body with null at this place, and no other fields. */
 const valueAt = ([step, ...rest]: readonly Step[]): unknown => {
   if (step === undefined) return null
   if ('item' in step) return [valueAt(rest)]

@@ -8,13 +8,13 @@ import { createClickHouse } from '../../../support/clickhouse.ts'
 import { failureOf } from '../../../support/failure-of.ts'
 import { makeReport } from '../../../support/usage-event.ts'
 
-/** More than the pool has connections. */
+/** More queries than the pool has connections. */
 const MANY = 60
 
-/** Nobody waits longer for a connection. */
+/** The longest wait for a connection. */
 const WAIT_MS = 30_000
 
-/** Prints some of its rows, then fails. */
+/** A query that returns some rows and then fails. */
 const FAILS_LATE = "SELECT number, throwIf(number = 200000, 'late') FROM numbers(300000)"
 
 describe('the pool of connections to the embedded ClickHouse', () => {
@@ -170,7 +170,8 @@ describe('the pool of connections to the embedded ClickHouse', () => {
       return failure === undefined ? [] : [{ failure, ms: performance.now() - startedAt }]
     })
     const failures = (await Promise.all(asked)).flat()
-    // A slow machine does not come to all who wait before they give up: those are no more than may wait.
+    // On a slow machine some waiting queries give up. The other failures are those beyond the largest number of waiting
+    // queries.
     expect(failures.filter(({ ms }) => ms < WAIT_MS).length).to.be.within(1, 100)
     for (const { failure } of failures)
       expect(failure).to.be.instanceOf(DomainError).with.property('code', 'overloaded')

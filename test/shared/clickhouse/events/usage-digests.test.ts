@@ -13,7 +13,7 @@ import { makeCorrection, makeReport, NAMESPACE } from '../../../support/usage-ev
 const lineOf = (event: UsageEvent): Buffer => Buffer.from(usageEventToLine(event))
 const SECOND = 1_767_225_600
 
-/** Events with all that properties and quantities may hold. */
+/** Events with all kinds of properties and quantities. */
 const reports = fc
   .array(
     fc.record({
@@ -61,7 +61,9 @@ describe('digests of usage', function () {
   })
   after(() => clickhouse.close())
 
-  /** What ClickHouse says of these events, by id: digest, version, time of acceptance, whether it is a plain report. */
+  /**
+   * Reads these events from ClickHouse, by id: digest, version, time of acceptance, and whether it is a plain report.
+   */
   const readAll = async (ids: readonly string[]) => {
     const rows = await usageDigestRepository(clickhouse.client).listOfIds(NAMESPACE, [SECOND], ids)
     const found = new Map<string, unknown[]>()

@@ -52,7 +52,7 @@ describe('usage events in ClickHouse', function () {
           propertyPairs: [`color=${color}`],
         })
       })
-      // One of them twice: rows of one event are left for merges to make one of.
+      // One event is inserted twice, because merges collapse the rows of an event later.
       await events.insertLines(
         Buffer.from([...reports, ...reports.slice(0, 1)].map(usageEventToLine).join('\n')),
       )

@@ -14,7 +14,7 @@ import type { TimeRange } from '../../../../shared/domain/time-range.ts'
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
 const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
-  /** Seconds ago: minutes, days, up to two months, and years. */
+  /** An age in seconds: minutes, days, up to two months, or years. */
   const age = fc.oneof(
     fc.integer({ min: -600, max: 7_200 }),
     fc.integer({ min: 0, max: 4 * DAY_S }),
@@ -57,7 +57,7 @@ const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
   })
 })
 
-/** Where a second is read: every place that has it. */
+/** All parts of a cover that contain a second. */
 function placesOf({ months, days, slots, events }: UsageCover, slotS: number, at: number): string[] {
   const [day, slot] = [dayOf(at), at - (at % slotS)]
   const isIn = ({ startAt, endAt }: TimeRange, second: number) => second >= startAt && second < endAt
@@ -75,7 +75,7 @@ function placesOf({ months, days, slots, events }: UsageCover, slotS: number, at
 }
 
 describe('the cover of a range', () => {
-  /** Seconds beside which something begins or ends; between two of them all is alike. */
+  /** Seconds at which something begins or ends. All seconds between two of these behave alike. */
   const edgesOf = (
     { months, days, slots, events }: UsageCover,
     { slotS, closedThrough, dirtySlots, dirtyDays }: RollupState,

@@ -128,7 +128,7 @@ describe('credit lines', () => {
         expect(due.map(({ periodStartAt, effectiveAt }) => [periodStartAt, effectiveAt])).to.deep.equal(
           byHand,
         )
-        // What was due before stays due: a late run gives what an early one did.
+        // Credit that was due earlier stays due: a late run gives the same credit as an early one.
         expect(due.slice(0, creditsDue(contract, line, Math.floor(now / 2)).length)).to.deep.equal(
           creditsDue(contract, line, Math.floor(now / 2)),
         )

@@ -44,12 +44,12 @@ const rates = fc
     some.map((rate, index) => ({
       ...rate,
       id: `rate_${index}`,
-      // Most are in force when something begins.
+      // Most rates are in force when another entry begins.
       startsAt: Math.max(0, rate.startsAt - 2) * SPREAD,
       endsAt: rate.endsAt === null ? null : rate.endsAt * 3 * SPREAD,
     })),
   )
-  // As a card has them: those that overlap one before are refused.
+  // Like in a card, a rate that overlaps an earlier one is dropped.
   .map((some) =>
     some.reduce<Rate[]>((card, rate) => (findOverlap([...card, rate]) ? card : [...card, rate]), []),
   )
@@ -59,7 +59,7 @@ const event = fc.record({
   quantity: fc.integer({ min: -3, max: 40 }).map((n) => textOf(BigInt(n) * 10n ** 17n)),
   occurred_at: fc.oneof(
     fc.integer({ min: 0, max: 2 * DAY_S }),
-    // On the edges of pieces.
+    // Times at the edges of pieces.
     fc.constantFrom(0, SPREAD, 2 * SPREAD, 3 * SPREAD, DAY_S, 2 * DAY_S - 1),
   ),
   region: fc.constantFrom('a', 'b', 'c', 'd', null, undefined),
@@ -76,7 +76,7 @@ const events = fc.array(event, { maxLength: 25 }).map((some) =>
   })),
 )
 
-/** Card lines that follow each other, perhaps with a gap where one is left out. */
+/** Consecutive card lines, sometimes with a gap. */
 const contract = fc
   .record({
     cuts: fc.uniqueArray(fc.integer({ min: 1, max: 11 }), { maxLength: 3 }),
@@ -112,7 +112,7 @@ const shown = (invoice: Invoice) =>
       `${lineId} ${rate?.id ?? ''} ${String(value)} ${startAt}: ${formatRatio(quantity)} of ${String(eventCount)}, ${formatRatio(amount)}`,
   )
 
-/** What each rate counts, event by event: [line, rate, value] to count and sum in the 18th place. */
+/** Counts events for each rate: from [line, rate, value] to the count and the sum in units of the 18th place. */
 function countByHand(
   of: Contract,
   card: readonly Rate[],
@@ -182,7 +182,7 @@ describe('invoices', () => {
     let unrated = 0
     fc.assert(
       fc.property(world, ({ contract: of, rates: card, events: some, at, asOf }) => {
-        // Under one aggregation: a sum and a count of one event are two facts.
+        // Only within one aggregation, because an event may be in a sum and in a count.
         const sums = card.filter(({ aggregation }) => aggregation === 'sum')
         const { within } = countByHand(of, sums, some, at, asOf)
         const invoice = preview(of, sums, some, at, asOf)
@@ -302,7 +302,7 @@ describe('changes', () => {
       entry('d', 10),
     ])
     expect(before[0]).to.deep.equal(entry('a', 0))
-    // At its own start an entry is withdrawn.
+    // An entry that ends at its own start is withdrawn.
     expect(applyChange(before, { effectiveAt: 100, end: ['c'], add: [] })[2]).to.deep.equal(
       entry('c', 100, 100),
     )

@@ -130,7 +130,7 @@ describe('an invoice', () => {
   })
 
   it('lists values by code point and the rest last, and those alone that have events or an amount', () => {
-    // Beyond the 65,536th code point, JavaScript's own order is another one.
+    // Above code point 65,536, JavaScript's own order differs from that of code points.
     const values = ['\u{1F600}', '\uFF5E', 'b', 'B', 'unused']
     const rates = [
       byModel(
@@ -164,7 +164,7 @@ describe('an invoice', () => {
         ...warnings.map(({ code }) => code),
       ])
     }
-    // A third of a price of 3 * 10^18, which is off by a dollar with 18 places.
+    // With 18 places, a third of a price of 3 * 10^18 would be wrong by a dollar.
     expect(averaged('price_huge', '1', '0', '0')).to.deep.equal([
       ['0.333333333333333333', '1/3', '1000000000000000000', '1000000000000000000'],
     ])
@@ -173,7 +173,7 @@ describe('an invoice', () => {
     ])
     expect(averaged('price_tiers', '1', '0', '0')).to.deep.equal([['0.333333333333333333', '1/3', '1', '1']])
     expect(averaged('price_one', '1.5', '2.5')).to.deep.equal([['2', '2', '2', '2']])
-    // Less than nothing, though not in 18 places.
+    // A negative average that rounds to 0 with 18 places.
     const least = '-0.000000000000000001'
     expect(averaged('price_one', least, '0', '0', '0')).to.deep.equal([
       ['0', '0', '0', '0', 'negative_quantity'],
@@ -393,7 +393,7 @@ describe('an invoice', () => {
         formatRatio(amountDue),
       ]
     }
-    // That of the first day has expired, that of the third has not begun.
+    // The credit of the first day has expired, and that of the third has not begun.
     expect(creditOf({})).to.deep.equal([[[null, '30']], '40'])
     const written: CreditGrant = {
       id: 'grant_a',
@@ -405,7 +405,7 @@ describe('an invoice', () => {
     }
     const creditsWritten = new Map([['line_credit', DAY_S]])
     expect(creditOf({ grants: [written], creditsWritten })).to.deep.equal([[['grant_a', '30']], '40'])
-    // What was voided is not given again.
+    // Voided credit is not given again.
     expect(creditOf({ grants: [{ ...written, voidedAt: DAY_S }], creditsWritten })).to.deep.equal([[], '70'])
     // As of the second it begins it is not yet in force, while that of the day before, which ends then, still is.
     const firstWritten = new Map([['line_credit', 0]])

@@ -8,7 +8,10 @@ import { type RandomWorld, randomWorld } from '../../../support/random-worlds.ts
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
 const WORLDS = IS_LONG ? 10_000 : 300
-/** A world that differs is made smaller for as long; all of them take a tenth of it. */
+/**
+ * The time limit. A world with a difference is made smaller for up to this time; all worlds together take a tenth of
+ * it.
+ */
 const LIMIT_MS = IS_LONG ? 600_000 : 30_000
 
 type Check = (answer: PreviewJson, random: RandomWorld) => boolean
@@ -21,7 +24,7 @@ const ratesOf = ({ world }: RandomWorld) =>
       .map((rate) => [rate.id, rate]),
   )
 
-/** What worlds must have, and how many of a hundred at least: what is never there is never compared. */
+/** Properties that a minimum percentage of worlds must have, because an absent property is never compared. */
 const FREQUENT: Record<string, [percent: number, check: Check]> = {
   usage: [50, (answer) => measured(answer).length > 0],
   'usage by value': [25, (answer) => measured(answer).some(({ value }) => value !== null)],

@@ -8,7 +8,7 @@ import { randomRate } from '../../../support/random-rates.ts'
 
 const SEED = 20_260_104
 const SECONDS = [0, 1, 2, 3, 4, 5]
-/** One more than rates name, and none: what only a price for the rest reaches. */
+/** All values of rates, another value, and no value. Only a price for the rest covers the last two. */
 const VALUES = ['a', 'b', 'c', 'd', undefined]
 
 function* allEvents() {
@@ -22,7 +22,7 @@ const EVENTS = [...allEvents()]
 const reaches = (rate: Rate, event: (typeof EVENTS)[number], at: number) =>
   isOpenAt(rate, at) && groupOf(rate, event) !== undefined
 
-/** Every event there can be, at every second. */
+/** Tries every possible event, at every second. */
 const overlapBySearch = (a: Rate, b: Rate): boolean =>
   a.aggregation === b.aggregation &&
   SECONDS.some((at) => EVENTS.some((event) => reaches(a, event, at) && reaches(b, event, at)))
@@ -85,10 +85,10 @@ describe('overlaps of rates', () => {
       b: rates[2],
       example: { source: 'metric_u', occurredAt: 7, properties: {} },
     })
-    // Those before the first new one are not compared with each other, and the new ones with all.
+    // Old rates are not compared with each other; new rates are compared with all.
     expect(findOverlap(rates, 3)).to.equal(undefined)
     for (const newFrom of [1, 2]) expect(findOverlap(rates, newFrom)?.b).to.equal(rates[2])
-    // Two fixed charges of one card count no event.
+    // Fixed charges cover no events, so two of them do not overlap.
     expect(findOverlap([rate('rate_a', null), rate('rate_b', null)])).to.equal(undefined)
   })
 })

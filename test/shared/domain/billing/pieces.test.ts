@@ -11,7 +11,7 @@ const DAY_S = 86_400
 
 const cadence = fc.constantFrom<Cadence>('day', 'week', 'month', 'quarter', 'half_year', 'year')
 const second = fc.integer({ min: 0, max: 4_000_000_000 })
-/** Month ends often enough, at any time of day. */
+/** Times of any kind, often at the end of a month. */
 const anchor = fc.oneof(
   second,
   fc
@@ -27,7 +27,7 @@ const schedule = fc.record({ anchorAt: anchor, cadence })
 const MONTHS: Partial<Record<Cadence, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** The boundary by counting months one by one, as one would on paper. */
+/** Computes the boundary by a calendar, month by month. */
 function boundaryByHand(anchorAt: number, months: number): string {
   const text = new Date(anchorAt * 1_000).toISOString()
   let [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
@@ -71,7 +71,7 @@ describe('periods', () => {
   })
 })
 
-/** A contract, cut into lines that follow each other. */
+/** A contract with consecutive lines. */
 const cutContract = fc
   .record({
     times: schedule,

@@ -29,15 +29,15 @@ describe('the digest of what a rate asks of properties', () => {
       { filters: [filter('region', 'eu'), filter('model', 'a', 'b')] },
       { filters: [filter('model', 'b', 'a'), filter('region', 'eu')] },
       { filters: [filter('model', 'b', 'a', 'b', 'a'), filter('region', 'eu', 'eu')] },
-      // Both must be passed, so their common values are what is allowed.
+      // An event must pass both filters, so only their common values are allowed.
       { filters: [filter('model', 'a', 'b', 'c'), filter('region', 'eu'), filter('model', 'b', 'd', 'a')] },
       { filters: [filter('region', 'eu')], groupBy: 'model', prices: listing('b', 'a'), priceId: null },
-      // A price for the rest reaches all values.
+      // A price for the rest covers all values.
       { filters: [filter('region', 'eu'), filter('model', 'b', 'a')], groupBy: 'size', prices: listing('l') },
     ]
     expect(new Set(same.map(digestOf)).size).to.equal(1)
     expect(digestOf(same[0] ?? {})).to.match(/^[0-9a-f]{64}$/)
-    // What it has beside is none of it.
+    // Other fields of the rate do not matter.
     const other = {
       source: 'usd',
       aggregation: 'max',

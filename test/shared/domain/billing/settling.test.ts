@@ -5,7 +5,7 @@ import { applyCredit, type CreditGrant } from '../../../../shared/domain/billing
 const DAY = 86_400
 
 describe('settling invoices', () => {
-  /** The credit that invoices of 10 a day take, when each is settled as it should be before the next. */
+  /** The credit that invoices of 10 a day use, when each is settled before the next. */
   const settleDays = (given: readonly CreditGrant[], days: number): string[][] => {
     const grants = [...given]
     return Array.from({ length: days }, (_, day) => {

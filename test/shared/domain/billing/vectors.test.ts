@@ -39,7 +39,7 @@ import {
 
 const vectors = readBillingVectors()
 
-/** How many cases there are: one that is lost is missed. */
+/** The number of cases, so that a lost case is noticed. */
 const COUNTS = {
   prices: 72,
   periods: 11,
@@ -202,7 +202,7 @@ describe('billing vectors', () => {
   })
 })
 
-/** Names as on the wire, ratios as text. */
+/** Converts names to those of the API, and ratios to text. */
 const withText = (object: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(object).map(([name, value]: [string, unknown]) => [

@@ -50,7 +50,7 @@ describe('the schema in PostgreSQL', () => {
     }
     const migrate = () => migratePostgres({ ownerUrl: fresh.ownerUrl, serviceRole, log: testLog }, andThen)
     await Promise.all([migrate(), migrate(), migrate(), migrate()])
-    expect(most).to.equal(1) // what comes after is under the same lock
+    expect(most).to.equal(1) // later steps hold the same lock
     const { rows } = await client.query<{ n: string }>('SELECT count(*) AS n FROM tally.schema_migrations')
     expect(Number(rows[0]?.n)).to.be.greaterThan(5)
     await client.end()
@@ -82,7 +82,7 @@ describe('the schema in PostgreSQL', () => {
     ])
     for (const { relname, guarded, policies } of tables) {
       expect(guarded, relname).to.equal(true)
-      // What is sent on, and what is counted, for all companies may be read for all of them, and no more.
+      // The tables that services read for all companies may be read for all of them, but not written.
       const isForAll = ['event_revisions', 'usage_counts'].includes(relname)
       const further = isForAll ? ['of_maintenance r'] : []
       expect(policies, relname).to.deep.equal([...further, 'of_namespace *'])

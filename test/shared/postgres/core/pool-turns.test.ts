@@ -5,7 +5,7 @@ import { inNamespace } from '../../../../shared/postgres/core/transaction.ts'
 import { createDatabase, type TestDatabase } from '../../../support/postgres.ts'
 import { until } from '../../../support/until.ts'
 
-/** Of the pool of a test's database. */
+/** The number of connections in the pool of a test's database. */
 const CONNECTIONS = 10
 
 describe('connections to PostgreSQL that requests share', () => {
