@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
 import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
@@ -27,6 +28,9 @@ const USER = 'analyst'
 /** Drivers name this database unless they are given another one; here it is the analysts' own. */
 const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
+/** Long queries and their answers, of which each may take FILE_BYTES_MAX on disk until it is sent. */
+const UNSENT_AT_ONCE = 8
+const UNSENT_OF_ONE = 4
 const KILL_EVERY_MS = 50
 /** How long closing waits for queries: some functions of the engine check no limit before they are done. */
 const CLOSE_MS = 2_000
@@ -37,15 +41,17 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
-  const line = (atOnce: number) =>
+  const line = (atOnce: number, atOnceOfOne = atOnce) =>
     new FairSemaphore({
       atOnce,
+      atOnceOfOne,
       waitingMax,
       waitMs: limits.timeoutS * 1_000,
       rejection: (reason) =>
         new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
     })
   const [quick, long] = [line(QUICK_AT_ONCE), line(connections)]
+  const unsent = line(UNSENT_AT_ONCE, UNSENT_OF_ONE)
   const running = queriesById()
   return {
     name: 'analysts of ClickHouse',
@@ -53,7 +59,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     password,
     bodyBytesMax: BODY_BYTES_MAX,
     mayGet: true,
-    waiting: () => quick.queued + long.queued,
+    waiting: () => quick.queued + long.queued + unsent.queued,
     async answer(request, gone, send) {
       requireDatabase(request, analyticsDatabase(database))
       const { ended, forget } = running.add(request.queryId)
@@ -66,7 +72,16 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
         // Each query begins with a quick attempt, so that a short query never waits for long ones.
         const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
         if (soon !== undefined) await send(soon)
-        else await long.run(() => killedWhenGone(() => query.answer(send), kill, signal), turn)
+        else
+          await unsent.run(async () => {
+            const { sent } = await long.run(
+              () => killedWhenGone(() => query.answer(send), kill, signal),
+              turn,
+            )
+            // From here on, a client that reads slowly holds up nobody's query.
+            await Promise.race([sent, once(ended, 'abort')])
+            ended.throwIfAborted()
+          }, turn)
       } catch (err) {
         throw ended.aborted ? ended.reason : err
       } finally {
@@ -76,6 +91,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     async close() {
       quick.close()
       long.close()
+      unsent.close()
       const deadline = performance.now() + CLOSE_MS
       while (quick.atWork + long.atWork > 0) {
         if (performance.now() > deadline) {
