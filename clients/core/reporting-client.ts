@@ -16,7 +16,7 @@ export interface ReportingClientOptions {
   sender: HttpSender
   /** For messages: the URL, and the source of the key. */
   place: { url: string; keySource: string }
-  /** How long a request is tried again before the program gives up. It applies once a Tally was reached. */
+  /** How long a request is tried again before the program gives up. Until the first answer, it gives up much sooner. */
   retryForMs: number
   /** Once aborted, nothing is tried again. Requests that were already sent may still be answered. */
   signal: AbortSignal
@@ -96,7 +96,7 @@ async function attemptOnce(
   if ((status >= 200 && status < 300) || ABOUT_THE_REQUEST.has(status)) return { answer }
   if (status === 401)
     throw new StartupError(
-      `the Tally at ${place.url} does not know the API key in ${place.keySource} (401): npm run keys -- issue makes one`,
+      `the Tally at ${place.url} does not know the API key in ${place.keySource} (401); to make one, run: npm run keys -- issue`,
     )
   if (status === 403) throw new StartupError(`the API key may not do this (403): ${firstLine(text)}`)
   if (status === 408 || status === 429 || status >= 500)
@@ -116,7 +116,7 @@ function firstLine(text: string): string {
   return line.length > TEXT_SHOWN_MAX ? `${line.slice(0, TEXT_SHOWN_MAX)}…` : line
 }
 
-/** Returns the message of a failure. Only the parts of an AggregateError name the addresses that node tried. */
+/** The message of a failure. Of an AggregateError, only the inner errors contain the addresses that Node tried. */
 function describeFailure(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
   return err instanceof Error ? err.message : String(err)

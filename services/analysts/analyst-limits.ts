@@ -15,7 +15,7 @@ export interface AnalystLimits {
   temporaryBytes: number
 }
 
-/** The limits as settings. Every query has all of them, so that no default and no earlier query decides instead. */
+/** The limits as settings. Every query sets all of them, so neither a default nor an earlier query's setting applies. */
 export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   ...FINAL_SETTINGS,
   ...settingsOfPriority(3),
@@ -26,7 +26,7 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   implicit_select: 0,
   // Otherwise some properties are not found in data parts that are not indexed yet (docs/decisions/0013).
   query_plan_direct_read_from_text_index: 0,
-  // Values stored as bytes, such as tokens, must not make the JSON invalid.
+  // Some columns hold raw bytes (property_tokens), which would make the JSON invalid.
   output_format_json_validate_utf8: 1,
   // JavaScript and others read a bare number as a double, which has 16 digits.
   output_format_json_quote_decimals: 1,
@@ -40,7 +40,7 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   max_result_bytes: String(limits.resultBytes),
   max_rows_to_read: String(limits.readRows),
   max_temporary_data_on_disk_size_for_query: String(limits.temporaryBytes),
-  // These limit what a short text can expand to before it runs, because no time limit is checked until it runs.
+  // A short query can expand to a very large one before it runs, and the time limit is only checked while it runs.
   max_ast_depth: '300',
   max_ast_elements: '20000',
   max_expanded_ast_elements: '50000',

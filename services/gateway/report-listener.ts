@@ -25,7 +25,7 @@ interface ReportRoute {
   eventsOf: (body: unknown) => readonly ReportedEvent[] | undefined
   label: (index: number) => string
   answerOf: (events: readonly UsageEvent[]) => object
-  /** Counts and times a request that is answered here. */
+  /** Adds a request that was answered here to the metrics, with its duration. */
   observe: (res: ServerResponse, startedAt: number) => void
 }
 
@@ -35,10 +35,10 @@ const REQUEST_KEY_MAX = 255
 
 /**
  * Takes reported usage on bare node:http when the request is an ordinary one. Every other request goes to the Express
- * app, with its body unread or already read. So the app alone answers unusual and invalid requests.
+ * app; if its body was read here, the app gets that body. So the app alone answers unusual and invalid requests.
  *
  * Why not the app for all: Express and its validator take most of the CPU time of a report with one event
- * (docs/experiments.md). Both give the same answer to the same request;
+ * (docs/experiments.md). This listener and the app give the same answer to the same request;
  * test/services/gateway/report-listener.test.ts compares them.
  */
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {

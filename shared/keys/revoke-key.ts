@@ -10,12 +10,13 @@ export interface RevokedKey {
 }
 
 /**
- * Revokes a key permanently. The permissions of the two keys do not matter, because a stolen key must be revoked at
- * once. Call it within a transaction in a namespace of the company. The key may be the last key that manages keys,
- * because operators can always issue another key.
+ * Revokes a key permanently, whatever its permissions are, because a stolen key must be revoked at once. Call it within
+ * a transaction in a namespace of the company. The key may be the last key that manages keys, because operators can
+ * always issue another key.
  *
+ * @param giver the key that makes the request
  * @returns undefined when the company has no such key
- * @throws DomainError unauthenticated when the giver's key has expired or was revoked since the request arrived
+ * @throws DomainError unauthenticated when the giver has expired or was revoked since the request arrived
  */
 export async function revokeKey(
   db: PoolClient,

@@ -59,7 +59,7 @@ export const deadLetterRepository = (db: Queryable) => ({
 
   /**
    * Yields all present dead letters in order of arrival, a page at a time and without their bytes. Dead letters that
-   * arrive later are left out. So a caller that creates new ones on the way comes to an end.
+   * arrive later are left out. So the list ends, also for a caller that creates new dead letters while it reads.
    */
   async *pages(size: number): AsyncGenerator<DeadLetterHead[]> {
     const { rows: ends } = await db.query<{ last: string | null }>(LAST_ID)

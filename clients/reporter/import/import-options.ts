@@ -84,7 +84,7 @@ export function readImportOptions(args: readonly string[]): ImportOptions | unde
   if (quantities.length === 0)
     throw new UsageError('--quantity is required, such as --quantity Tokens=tokens')
   if (quantities.length > batchSize)
-    throw new UsageError('--batch-size must not be less than the --quantity columns')
+    throw new UsageError('--batch-size must be at least the number of --quantity options')
   const utcOffsetS = parseUtcOffset(values['utc-offset'])
   if (utcOffsetS === undefined) throw new UsageError('--utc-offset must look like +02:00')
   return {

@@ -14,7 +14,7 @@ export interface ProbeOptions {
   ask: Ask
   accountId: string
   metricId: string
-  /** A part of the keys of probes. */
+  /** A part of each probe's idempotency key, so that each run has its own keys. */
   run: string
   /** Milliseconds from the start of one probe to the start of the next. */
   everyMs: number

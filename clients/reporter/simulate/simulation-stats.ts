@@ -51,7 +51,7 @@ export class SimulationStats {
     return [
       `sent                ${format(this.sent)} events in ${seconds.toFixed(1)} s (${rate(this.sent, seconds)}/s); ${format(this.late)} late, ${format(this.duplicates)} duplicates`,
       `acknowledged        ${format(this.acknowledged)} events (${rate(this.acknowledged, seconds)}/s)`,
-      `request latency     ${percentiles(this.latency)}, max ${milliseconds(this.latency.maxMs)}, from the time a request was due`,
+      `request latency     ${percentiles(this.latency)}, max ${milliseconds(this.latency.maxMs)} (measured from the time when a request was due)`,
       ...(this.visible.count === 0 ? [] : [this.visibleLine()]),
       ...(due === undefined ? [] : [this.scheduleLine(due)]),
     ]

@@ -108,8 +108,8 @@ function differencesOf(
     ]
     const should = { sum: addAmounts(old.sum, more.sum), count: old.count + more.count }
     if (compareAmounts(should.sum, is.sum) === 0 && should.count === is.count) return []
-    return [{ accountId, source, text: `should be ${show(should)}, but is ${show(is)}` }]
+    return [{ accountId, source, text: `the sum should be ${show(should)}, but is ${show(is)}` }]
   })
 }
 
-const show = ({ sum, count }: UsageTotal): string => `${formatAmount(sum)} of ${count} events`
+const show = ({ sum, count }: UsageTotal): string => `${formatAmount(sum)} (${count} events)`

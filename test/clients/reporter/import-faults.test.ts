@@ -162,7 +162,7 @@ describe('import through failures', () => {
     const { code, err } = await importWith([...args, '--url', url, '--in-flight', '1'])
     expect(code).to.equal(1)
     expect(err).to.equal(
-      `the Tally at ${url} does not know the API key in ${path.join(folder, 'key')} (401): npm run keys -- issue makes one\n`,
+      `the Tally at ${url} does not know the API key in ${path.join(folder, 'key')} (401); to make one, run: npm run keys -- issue\n`,
     )
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: '20/20' })
   })

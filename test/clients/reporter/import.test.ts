@@ -535,7 +535,7 @@ describe('import', () => {
     expect(wrong).to.deep.equal({
       code: 1,
       out: '',
-      err: `the Tally at ${tally.url} does not know the API key in TALLY_API_KEY (401): npm run keys -- issue makes one\n`,
+      err: `the Tally at ${tally.url} does not know the API key in TALLY_API_KEY (401); to make one, run: npm run keys -- issue\n`,
     })
     const none = await importWith(args, { env: { DATA_DIR: folder } })
     expect(none.err).to.contain('cannot read the API key').and.contain('TALLY_API_KEY')
