@@ -129,7 +129,7 @@ function tellVerdict(
     return EXIT_OK
   }
   for (const { accountId, source, text } of differences.slice(0, DIFFERENCES_SHOWN_MAX))
-    err(`WRONG: ${accountId} ${source} ${text}`)
+    err(`WRONG: ${accountId} ${source}: ${text}`)
   err(`${differences.length} totals are wrong`)
   return EXIT_FAILED
 }

@@ -85,7 +85,9 @@ describe('simulate', () => {
     await proxy.close()
     // then
     expect(code).to.equal(1)
-    expect(err).to.match(new RegExp(`^WRONG: ${account} usd should be .*, but is .*\n1 totals are wrong`))
+    expect(err).to.match(
+      new RegExp(`^WRONG: ${account} usd: the sum should be .*, but is .*\n1 totals are wrong`),
+    )
   })
 
   describe('a run with a name', () => {
