@@ -1,9 +1,10 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { ANALYTICS_VIEWS, analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
+import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
 import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
@@ -211,7 +212,7 @@ async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRul
     functions: new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow)),
     zones: new TimeZones(),
     tables: new Set([
-      ...ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`]),
+      ...analystViewNames().flatMap((view) => [view, `${database}.${view}`]),
       ...METADATA_TABLES,
     ]),
     statements: schemaStatements(database),

@@ -1,5 +1,2 @@
-/** The database of the views that analysts may read. */
+/** The database of the views that analysts may read, with the usage of all companies. */
 export const analyticsDatabase = (database: string): string => `${database}_analytics`
-
-/** The views that analysts may read; clickhouse/ holds their statements. */
-export const ANALYTICS_VIEWS = ['events', 'daily_usage'] as const

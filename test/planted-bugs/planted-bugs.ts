@@ -1762,8 +1762,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'usage by day reads marked days from rollups',
-    file: 'clickhouse/0023_daily_usage_from_rollups.sql',
-    right: ' AND (namespace_id, day) NOT IN marked',
+    file: 'clickhouse/views/daily_usage.sql',
+    right: '        AND (namespace_id, day) NOT IN marked\n',
     wrong: '',
     suites: ['services/analysts/views'],
   },
