@@ -97,6 +97,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
       tables: new Set(analystViewNames().flatMap((view) => [view, `${analytics}.${view}`])),
       statements: schemaStatements(analytics),
       settings: SETTINGS_OF_ANALYSTS,
+      user: 'somebody',
     }
   })
   after(async () => {
