@@ -23,6 +23,10 @@ export interface Installation {
   dataFolder: string | undefined
   /** URLs of servers, by the setting that has them; undefined where an engine is embedded. */
   urls: Readonly<Record<string, string | undefined>>
+  /** The services' database in ClickHouse. */
+  database: string
+  /** Host and port where analysts sign in, as in a URL; undefined when ClickHouse is a server. */
+  analystAddress: () => string | undefined
   /** The addresses it listens on, by the setting that has them; undefined when other processes listen. */
   hosts: Readonly<Record<string, string>> | undefined
 }
