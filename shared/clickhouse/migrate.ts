@@ -3,6 +3,7 @@ import { makeAnalystViews } from './analyst-views.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { type OpenedClickHouse, queryRows } from './clickhouse.ts'
 import { pendingClickHouseMigrations } from './pending-migrations.ts'
+import { makePropertyFunction } from './property-function.ts'
 
 /**
  * Applies the files of clickhouse/ that are still missing, one statement each, and then makes the analysts' views of all
@@ -11,7 +12,7 @@ import { pendingClickHouseMigrations } from './pending-migrations.ts'
  * migration lock in PostgreSQL, so no other process migrates at the same time.
  */
 export async function migrateClickHouse(
-  { client, database, makeDatabase }: OpenedClickHouse,
+  { client, database, makeDatabase, engine }: OpenedClickHouse,
   log: Logger,
 ): Promise<void> {
   await makeDatabase?.()
@@ -41,6 +42,7 @@ export async function migrateClickHouse(
     log.debug({ migration: name }, 'applied a ClickHouse migration')
   }
   if (pending.length > 0) log.info({ count: pending.length }, 'applied the ClickHouse migrations')
+  if (engine !== undefined) await makePropertyFunction(client)
   const into = analyticsDatabase(database)
   if (await makeAnalystViews(client, { database, into }))
     log.info({ database: into }, "made the analysts' views")
