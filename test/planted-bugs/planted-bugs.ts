@@ -1721,9 +1721,52 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a SETTINGS clause of an analyst's query is applied unseen",
     file: 'services/analysts/analyst-engine.ts',
-    right: 'analystSettings(judged.settings, this.limits, this.rules.zones)',
+    right: 'analystSettings(judged.settings, this.limits, this.zones)',
     wrong: 'Object.fromEntries(judged.settings)',
     suites: ['services/analysts/attacks'],
+  },
+  {
+    name: 'the role of a company reads the views of every company',
+    file: 'shared/clickhouse/embedded/engine-config.ts',
+    right: '<${role}><grants>${grantOf(database)}</grants></${role}>',
+    wrong:
+      "<${role}><grants>${grantOf(database)}${companyRolesOf(grants).map((one) => grantOf(one.database)).join('')}</grants></${role}>",
+    suites: ['services/analysts/companies'],
+  },
+  {
+    name: 'an analyst queries with the role of another',
+    file: 'services/analysts/analyst-scope.ts',
+    right: '`SET ROLE ${quoteIdentifier(role)}; USE',
+    wrong: '`SET ROLE ALL EXCEPT ${quoteIdentifier(role)}; USE',
+    suites: ['services/analysts/companies'],
+  },
+  {
+    name: 'any password of an analyst is right',
+    file: 'services/analysts/analyst-users.ts',
+    right: 'timingSafeEqual(named?.digest ?? NO_DIGEST, digest)',
+    wrong: 'timingSafeEqual(named?.digest ?? NO_DIGEST, named?.digest ?? digest)',
+    suites: ['services/analysts/analyst-users'],
+  },
+  {
+    name: 'a revoked analyst signs in for as long as Tally runs',
+    file: 'services/analysts/analyst-users.ts',
+    right: 'performance.now() - reading.startedAt < FRESH_MS',
+    wrong: 'performance.now() - reading.startedAt < FRESH_MS * 1_000',
+    suites: ['services/analysts/analyst-users'],
+  },
+  {
+    name: 'analysts wait in one line, whoever has many queries',
+    file: 'services/analysts/analysts.ts',
+    right: 'tenant: analyst.name',
+    wrong: 'tenant: USER_OF_ALL',
+    suites: ['services/analysts/companies'],
+  },
+  {
+    name: 'the views of a test company stay as they are when it is reset',
+    file: 'shared/postgres/analysts.ts',
+    right: 'd.shown_namespace IS DISTINCT FROM n.namespace_id',
+    wrong: 'd.shown_namespace IS NULL AND n.retired_at IS NULL',
+    suites: ['services/operator/analyst-statements'],
   },
   {
     name: 'VALUES of an analyst is taken with whatever it computes',
