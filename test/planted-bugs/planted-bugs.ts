@@ -1736,8 +1736,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'an analyst queries with the role of another',
     file: 'services/analysts/analyst-scope.ts',
-    right: '`SET ROLE ${quoteIdentifier(role)}; USE',
-    wrong: '`SET ROLE ALL EXCEPT ${quoteIdentifier(role)}; USE',
+    right: 'role: companyRole(database, number)',
+    wrong: 'role: companyRole(database, 3 - number)',
     suites: ['services/analysts/companies'],
   },
   {
