@@ -22,13 +22,14 @@ import { UsageRows } from '../../support/usage-rows.ts'
 const SHORT_MS = 8_000
 const PLAYED_MIN = 3
 const HOUR_S = 3_600
-const LARGEST = '99999999999999999999.999999999999999999'
+/** With more digits than a double has, and small enough that sums of all events fit into quantity_38. */
+const LARGE = '999999999999999999.999999999999999999'
 const OTHER_NAMESPACE = '018cc251-f400-7000-8000-000000000002'
 const OTHER_ACCOUNT = `account_${'b'.repeat(32)}`
 const METRIC = `metric_${'c'.repeat(32)}`
 const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']
 
-const quantity = fc.constantFrom('1', '-1', '2.5', '0.000000000000000001', LARGEST)
+const quantity = fc.constantFrom('1', '-1', '2.5', '0.000000000000000001', LARGE)
 /** Seconds from the end of another change, in the clock of another gateway. */
 const later = fc.constantFrom(-3, 1, 2, 5)
 const event = fc.record({
