@@ -59,7 +59,7 @@ export function analystUsers({ list, purges, serve, endQueries }: AnalystUsersOp
 
   purges.onPurge((purge) => {
     if (typeof purge !== 'string' && purge.name !== NAMES.analysts) return
-    read().catch(() => undefined) // whoever signs in next reads again, and gets the error
+    read().catch(() => undefined) // the next one to sign in reads again, and gets the error
   })
   return {
     async find(given) {
@@ -75,8 +75,8 @@ const directoryOf = (analysts: readonly ValidAnalyst[]): Directory => ({
 })
 
 /**
- * Why a token may be looked up by its digest: whoever measures how long that takes learns something of a digest, and
- * nothing of the 190 random bits that it is made of.
+ * Why a token may be looked up by its digest: the time that this takes can tell something about a digest, and nothing
+ * about the 190 random bits that it is made of.
  */
 function findIn({ byName, byDigest }: Directory, { user, password }: Credentials): ValidAnalyst | undefined {
   const digest = digestOfPassword(password)

@@ -17,8 +17,8 @@ export interface AnalystsOptions extends AnalystEngineOptions {
 }
 
 /** Somebody who queries. */
-export interface Analyst {
-  /** By which the queries of one are told from those of another; it takes turns with other names. */
+interface Analyst {
+  /** Unique. Queries of one name take turns with those of other names. */
   name: string
   scope: AnalystScope
   /** The company that the scope shows; undefined: all of them. */

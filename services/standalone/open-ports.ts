@@ -28,9 +28,9 @@ export interface OpenPorts {
 export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> {
   const { config, folder, opened, log } = start
   const stopping = new AbortController()
-  let analystPort: number | undefined
+  const analysts: { port: number | undefined } = { port: undefined }
   const analystAddress = () =>
-    analystPort === undefined ? undefined : `${hostToCall(config.analystHost)}:${analystPort}`
+    analysts.port === undefined ? undefined : `${hostToCall(config.analystHost)}:${analysts.port}`
   const commands = makeCommandsApp(parts, { config, folder, log, analystAddress }, stopping.signal)
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
@@ -46,7 +46,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   let isServing = false
   const isReady = async () => isServing && (await parts.isReady())
   const adminServer = await servers.open(makeAdminApp({ ...parts, isReady }, config, log), ports.admin)
-  analystPort = await startAnalystEndpoint(start, servers, parts)
+  analysts.port = await startAnalystEndpoint(start, servers, parts)
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
   const { requestTimeoutMs } = config

@@ -21,7 +21,7 @@ const JOB = "the making of companies' views"
 const EVERY_MS = 1_000
 
 /**
- * Makes the database and the views of a company's analysts, or makes them anew for another namespace. They are recorded
+ * Makes the database and the views of a company's analysts, or makes them again for another namespace. They are recorded
  * last, so that whatever a crash leaves undone is done again.
  */
 export async function makeCompanyViews(

@@ -1,4 +1,4 @@
-import { digestOfSecret, isSecret, newSecret } from './random-secret.ts'
+import { digestOfSecret, newSecret } from './random-secret.ts'
 
 /** Someone who queries the usage of one company in SQL. */
 export interface Analyst {
@@ -24,9 +24,6 @@ export const isAnalystName = (name: string): boolean => NAME.test(name) && !TAKE
 
 /** A new password, which is a Bearer token, too. */
 export const newAnalystPassword = (): string => newSecret(PREFIX)
-
-/** Whether a text has the form of a password of an analyst. */
-export const isAnalystPassword = (text: string): boolean => isSecret(text, [PREFIX])
 
 /** What is stored instead of the password. */
 export const digestOfPassword = digestOfSecret

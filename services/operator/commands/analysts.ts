@@ -89,7 +89,7 @@ async function add(args: readonly string[], deps: CommandDeps, print: Print): Pr
     )
   if ((await analystRepository(pool).findByName(name))?.revokedAt === null)
     throw new DomainError('conflict', `there is an analyst ${JSON.stringify(name)} already`)
-  // The views are made before the analyst, so that whoever can sign in finds them.
+  // The views are made before the analyst, so that everyone who can sign in finds them.
   await makeViews(deps, await enterCompany(pool, company, EMBEDDED_COMPANIES_MAX))
   const password = await addAnalyst(pool, company, name)
   await deps.purges.purge(NAMES.analysts)
