@@ -1,19 +1,23 @@
+import path from 'node:path'
 import type { ClickHouseSettings } from '@clickhouse/client'
+import type { ChdbResult } from 'chdb'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
+import { quoteText, type Statement } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
-import type { QueryAnswer } from './endpoint-user.ts'
+import { type AnswerFolder, openAnswerFolder } from './answer-folder.ts'
+import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { METADATA_TABLES } from './judge/metadata-tables.ts'
 import { TimeZones } from './judge/time-zones.ts'
-import { nativeForRevision } from './native/native-for-revision.ts'
+import { nativeForRevision, nativePartsForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
-import { type QueryRequest, textOf } from './query-request.ts'
+import { isOn, type QueryRequest, textOf } from './query-request.ts'
 import { requireAnalystsConfined } from './require-analysts-confined.ts'
 import { schemaStatements } from './schema-statements.ts'
 import { type TimeBudget, timeBudget } from './time-budget.ts'
@@ -31,8 +35,12 @@ export interface AnalystEngineOptions {
 
 /** A query that was accepted and has not begun to run. */
 export interface BegunQuery {
-  /** @throws ClickHouseException when it may not run, or another error of the engine */
-  answer(): Promise<QueryAnswer>
+  /**
+   * Sends the answer while the engine writes it.
+   *
+   * @throws ClickHouseException when it may not run, or another error of the engine
+   */
+  answer(send: SendAnswer): Promise<void>
   /**
    * Answers on separate connections, with a short time limit.
    *
@@ -47,6 +55,9 @@ interface Asking {
   scope: AnalystScope
 }
 
+/** A query that may run, without what ends the text of one that is answered from a file. */
+type RunnableQuery = Statement & { format: string }
+
 /** The settings of a query, in the order in which the later ones count, and the format when it names none. */
 interface HowToRun {
   /** In force while the query is judged, too. */
@@ -58,6 +69,8 @@ interface HowToRun {
   endQueries: EndQueries
   asking: Asking
 }
+
+type SendAnswer = (answer: QueryAnswer) => Promise<void>
 
 /** @returns how many there were */
 type EndQueries = (queryId: string) => number
@@ -86,6 +99,9 @@ const exceptionCodeOf = (err: unknown): number =>
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
+/** The folder of answers on their way, beside the engine's own ones. */
+const ANSWERS = 'answers'
+
 /** The size of a statement that carries a query and its parameters as values. */
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
@@ -99,6 +115,7 @@ export class AnalystEngine {
   private readonly quick: SessionPool
   /** One connection, on which kills run one at a time: their parameters would be mixed up otherwise. */
   private readonly killer: SessionPool
+  private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
   private readonly zones = new TimeZones()
   private readonly database: string
@@ -107,9 +124,11 @@ export class AnalystEngine {
 
   private constructor(
     { sessions, quick, killer }: Record<'sessions' | 'quick' | 'killer', SessionPool>,
+    answers: AnswerFolder,
     limits: AnalystLimits,
     database: string,
   ) {
+    this.answers = answers
     this.sessions = sessions
     this.quick = quick
     this.killer = killer
@@ -130,7 +149,8 @@ export class AnalystEngine {
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
     const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
     const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
-    const opened = new AnalystEngine({ sessions, quick, killer }, limits, database)
+    const answers = await openAnswerFolder(path.resolve(engine.folder, ANSWERS))
+    const opened = new AnalystEngine({ sessions, quick, killer }, answers, limits, database)
     try {
       for (const scope of [scopeOfAll(database), ...scopes]) await opened.rulesOf(scope)
     } catch (err) {
@@ -153,15 +173,19 @@ export class AnalystEngine {
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
-    const answer = (session: QueryRunner, last: ClickHouseSettings = {}) =>
-      this.judgeAndRun(within(budget, session), request, { limits, own, last, fallback, endQueries, asking })
+    const judge = (session: QueryRunner, last: ClickHouseSettings = {}) =>
+      this.judge(session, request, { limits, own, last, fallback, endQueries, asking })
     return {
-      answer: () => this.sessions.use((session) => answer(inScope(asking.scope, session))),
+      answer: (send) =>
+        this.sessions.use(async (connection) => {
+          const session = within(budget, inScope(asking.scope, connection))
+          await this.runIntoFile(session, await judge(session), { request, comment, send })
+        }),
       answerQuickly: () =>
-        this.quick.use(async (session) => {
-          const quickly = within(timeBudget(QUICK_S), inScope(asking.scope, session))
+        this.quick.use(async (connection) => {
+          const session = within(timeBudget(QUICK_S), inScope(asking.scope, connection))
           try {
-            return await answer(quickly, QUICK_SETTINGS)
+            return await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
           } catch (err) {
             if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
             throw err
@@ -170,11 +194,11 @@ export class AnalystEngine {
     }
   }
 
-  private async judgeAndRun(
+  private async judge(
     session: QueryRunner,
     request: QueryRequest,
     { limits, own, last, fallback, endQueries, asking }: HowToRun,
-  ): Promise<QueryAnswer> {
+  ): Promise<RunnableQuery> {
     const { params } = request
     const rules = { ...(await this.rulesOf(asking.scope)), user: asking.name }
     const judged = await judgeQuery(session, textOf(request), params, limits, rules)
@@ -182,14 +206,34 @@ export class AnalystEngine {
     const ofClause = analystSettings(judged.settings, this.limits, this.zones)
     const settings = { ...limits, ...own, ...ofClause, ...last }
     const text = judged.kills === undefined ? judged.text : killed(judged.kills, endQueries(judged.kills))
-    const result = await session.run({ text, settings, params, format })
-    const bytes = result.bytes()
-    const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
-    return {
-      bytes: format === 'Native' ? nativeForRevision(bytes, request.protocolRevision) : bytes,
-      format,
-      summary: { resultRows, resultBytes, writtenRows: 0, elapsed },
-    }
+    return { text, settings, params, format }
+  }
+
+  private async runIntoFile(
+    session: QueryRunner,
+    { format, ...statement }: RunnableQuery,
+    { request, comment, send }: { request: QueryRequest; comment: string; send: SendAnswer },
+  ): Promise<void> {
+    const startedAt = performance.now()
+    let result: ChdbResult | undefined
+    const summary = () =>
+      result === undefined
+        ? { ...NOTHING_YET, elapsed: (performance.now() - startedAt) / 1_000 }
+        : summaryOf(result)
+    await this.answers.pass({
+      async write(file) {
+        const text = `${statement.text} INTO OUTFILE ${quoteText(file)} APPEND FORMAT ${format}`
+        result = await session.run({ ...statement, text })
+      },
+      end: () => this.kill(comment),
+      isWhole: isOn(request.settings.get('wait_end_of_query')),
+      send: (bytes) =>
+        send({
+          bytes: format === 'Native' ? nativePartsForRevision(bytes, request.protocolRevision) : bytes,
+          format,
+          summary,
+        }),
+    })
   }
 
   /**
@@ -222,6 +266,30 @@ export class AnalystEngine {
     this.sessions.close()
   }
 }
+
+async function runInMemory(
+  session: QueryRunner,
+  statement: RunnableQuery,
+  { protocolRevision }: QueryRequest,
+): Promise<QueryAnswer> {
+  const { format } = statement
+  const result = await session.run(statement)
+  const bytes = result.bytes()
+  return {
+    bytes: format === 'Native' ? nativeForRevision(bytes, protocolRevision) : bytes,
+    format,
+    summary: () => summaryOf(result),
+  }
+}
+
+const NOTHING_YET = { resultRows: 0, resultBytes: 0, writtenRows: 0 }
+
+const summaryOf = ({ rowsRead, bytesRead, elapsed }: ChdbResult): QuerySummary => ({
+  resultRows: rowsRead,
+  resultBytes: bytesRead,
+  writtenRows: 0,
+  elapsed,
+})
 
 /** Wraps a connection, so that its statements share the time of a budget. */
 const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({

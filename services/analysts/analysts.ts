@@ -84,7 +84,7 @@ export async function openAnalysts({
         // Each query begins with a quick attempt, so that a short query never waits for long ones.
         const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
         if (soon !== undefined) await send(soon)
-        else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
+        else await long.run(() => killedWhenGone(() => query.answer(send), kill, signal), turn)
       } catch (err) {
         throw ended.aborted ? ended.reason : err
       } finally {

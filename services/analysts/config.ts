@@ -8,8 +8,8 @@ const WAITING_MAX = 500
 const WAITING_MAX_OF_ONE = 20
 /** One, so that an analyst's query leaves the rest of the machine to balances. */
 const THREADS = 1
-/** An answer is kept in memory as a whole before it is sent. */
-const RESULT_BYTES_MAX = 128 * MB
+/** The values of an answer. The file that it is written to has a limit of its own. */
+const RESULT_BYTES_MAX = 1_024 * MB
 /** A guard against a join of everything with everything. A normal scan of a hundred million events is far below. */
 const READ_ROWS_MAX = 1e10
 /** The space that sorting and grouping may take on the disk of the data folder. */

@@ -3,13 +3,15 @@ import type { QueryRequest } from './query-request.ts'
 
 /** The answer to a query. */
 export interface QueryAnswer {
-  bytes: Uint8Array
+  /** All of them, or one part after the other while the engine writes them. */
+  bytes: Uint8Array | AsyncIterable<Uint8Array>
   /** The format of the bytes, by ClickHouse's name. */
   format: string
-  summary: QuerySummary
+  /** What is known of the query so far. */
+  summary: () => QuerySummary
 }
 
-interface QuerySummary {
+export interface QuerySummary {
   resultRows: number
   resultBytes: number
   writtenRows: number
@@ -28,7 +30,7 @@ export interface EndpointUser {
   mayGet: boolean
   /**
    * @param signal aborts when the client has disconnected
-   * @param send is called with the answer, which stays in memory until `send` is done
+   * @param send is called with the answer; it is done when the client has the answer
    */
   answer(
     request: QueryRequest,

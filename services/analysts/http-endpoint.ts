@@ -70,8 +70,9 @@ async function answerQuery(
   const packing = readPacking(req, url)
   let user: EndpointUser | undefined
   let asked: QueryRequest | undefined
-  const seen: { answer?: QueryAnswer } = {}
+  const seen: { answer?: QueryAnswer; bytes: number } = { bytes: 0 }
   let code = 0
+  const describeToClient = (err: unknown) => (gone.signal.aborted ? GONE : describe(err, log))
   try {
     const given = readCredentials(req.headers, url) // before the body is read
     user = await users.find(given)
@@ -86,14 +87,16 @@ async function answerQuery(
     // The body may have taken long to arrive, and the user may have been revoked in the meantime.
     if ((await users.find(given)) === undefined) throw refusedUser(given)
     asked = request
-    await user.answer(request, gone.signal, (answer) => {
+    await user.answer(request, gone.signal, async (answer) => {
       seen.answer = answer
-      return replyAnswer(res, facts, packing, request.queryId, answer)
+      seen.bytes = await replyAnswer(res, facts, packing, request.queryId, answer, describeToClient)
     })
+    if (gone.signal.aborted) ({ code } = GONE)
   } catch (err) {
-    const exception = gone.signal.aborted ? GONE : describe(err, log)
+    const exception = describeToClient(err)
     ;({ code } = exception)
-    if (exception !== GONE) await replyException(res, facts, packing, asked?.queryId, exception)
+    if (!res.headersSent && exception !== GONE)
+      await replyException(res, facts, packing, asked?.queryId, exception)
   }
   if (user === undefined || asked === undefined) return
   const ms = Math.round(performance.now() - startedAt)
@@ -103,8 +106,8 @@ async function answerQuery(
       user: user.user,
       ...(user.company === undefined ? {} : { company: user.company }),
       ms,
-      rows: seen.answer?.summary.resultRows ?? 0,
-      bytes: seen.answer?.bytes.length ?? 0,
+      rows: seen.answer?.summary().resultRows ?? 0,
+      bytes: seen.bytes,
       code,
       digest: digestOf(asked),
     },

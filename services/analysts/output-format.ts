@@ -85,6 +85,9 @@ const BY_NAME = new Map(
   ),
 )
 
+/** @internal */
+export const FORMATS_OF_ANALYSTS: readonly string[] = [...BY_NAME.values()].map(({ name }) => name)
+
 /** @throws ClickHouseException when analysts may not ask for this format */
 export function requireOutputFormat(name: string): string {
   const format = BY_NAME.get(name.toLowerCase())

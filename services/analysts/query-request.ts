@@ -75,6 +75,9 @@ export async function readQueryRequest(
   }
 }
 
+/** Whether a switch of the protocol is on. */
+export const isOn = (value: string | null | undefined): boolean => value === '1' || value === 'true'
+
 /** The whole query: ClickHouse puts a line break between its two parts. */
 export function textOf({ urlQuery, body }: QueryRequest): string {
   if (!isUtf8(body))

@@ -1,11 +1,14 @@
+import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { createGzip, gzip } from 'node:zlib'
 import { endAnswer } from '../../shared/http/end-answer.ts'
-import type { QueryAnswer } from './endpoint-user.ts'
+import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
 import type { ClickHouseException } from './exception.ts'
 import { compressedBlocks } from './native/compressed-blocks.ts'
 import { contentTypeOf } from './output-format.ts'
+import { isOn } from './query-request.ts'
 
 const compress = promisify(gzip)
 
@@ -21,8 +24,6 @@ export const readPacking = (req: IncomingMessage, url: URLSearchParams): Packing
   inBlocks: isOn(url.get('compress')),
   zipped: isOn(url.get('enable_http_compression')) && /\bgzip\b/.test(req.headers['accept-encoding'] ?? ''),
 })
-
-const isOn = (value: string | null): boolean => value === '1' || value === 'true'
 
 /** What answers say about the server. */
 export interface ServerFacts {
@@ -44,42 +45,136 @@ export function replyText(
   endAnswer(res, text)
 }
 
+/**
+ * Sends an answer.
+ *
+ * @param describe what is said of an error when a part of the answer was sent before it
+ * @returns the bytes that were sent
+ * @throws that error, after the connection was cut: a client must not take a part for the whole
+ */
 export async function replyAnswer(
   res: ServerResponse,
   facts: ServerFacts,
-  { inBlocks, zipped }: Packing,
+  packing: Packing,
   queryId: string,
-  answer: QueryAnswer,
-): Promise<void> {
-  const packed = inBlocks ? await compressedBlocks(answer.bytes) : answer.bytes
-  const body = zipped ? await compress(packed) : packed
-  if (res.destroyed) return // the client has disconnected, and no event would follow
+  { bytes, format, summary }: QueryAnswer,
+  describe: (err: unknown) => ClickHouseException,
+): Promise<number> {
+  const whole = bytes instanceof Uint8Array ? await packedWhole(bytes, packing) : undefined
+  if (res.destroyed) return 0 // the client has disconnected, and no event would follow
+  const exceptionTag = newExceptionTag()
   res.writeHead(200, {
     ...COMMON,
-    'Content-Type': contentTypeOf(answer.format),
-    'Content-Length': body.length,
-    ...(zipped ? { 'Content-Encoding': 'gzip' } : {}),
+    'Content-Type': contentTypeOf(format),
+    ...(whole === undefined ? {} : { 'Content-Length': whole.length }),
+    ...(packing.zipped ? { 'Content-Encoding': 'gzip' } : {}),
     'X-ClickHouse-Query-Id': queryId,
-    'X-ClickHouse-Format': answer.format,
+    'X-ClickHouse-Format': format,
     'X-ClickHouse-Timezone': facts.timeZone,
-    'X-ClickHouse-Summary': summaryText(answer),
+    'X-ClickHouse-Exception-Tag': exceptionTag,
+    'X-ClickHouse-Summary': summaryText(summary()),
   })
-  res.end(body)
-  await sent(res)
+  if (whole !== undefined) return await sendParts(res, [whole])
+  const failed: Failure = {}
+  const blockOf = (err: unknown) => {
+    failed.with = describe(err)
+    return exceptionBlock(exceptionTag, failed.with.toText(facts.version))
+  }
+  return sendParts(
+    res,
+    packedParts(withException(bytes as AsyncIterable<Uint8Array>, blockOf), packing),
+    failed,
+  )
 }
 
-/** How long a client may take to read an answer. */
-const SEND_MS = 60_000
+async function packedWhole(bytes: Uint8Array, { inBlocks, zipped }: Packing): Promise<Uint8Array> {
+  const packed = inBlocks ? await compressedBlocks(bytes) : bytes
+  return zipped ? compress(packed) : packed
+}
 
-function sent(res: ServerResponse): Promise<void> {
+function packedParts(
+  parts: AsyncIterable<Uint8Array>,
+  { inBlocks, zipped }: Packing,
+): AsyncIterable<Uint8Array> {
+  const packed = inBlocks ? inCompressedBlocks(parts) : parts
+  return zipped ? gzipped(packed) : packed
+}
+
+async function* inCompressedBlocks(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) yield compressedBlocks(part)
+}
+
+function gzipped(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const zip = createGzip()
+  pipeline(Readable.from(parts), zip, () => undefined) // its error ends the reading of zip, too
+  return zip
+}
+
+/** Why an answer was not sent to its end. */
+interface Failure {
+  with?: ClickHouseException
+}
+
+/** Ends the parts with the text of an error when they fail. */
+async function* withException(
+  parts: AsyncIterable<Uint8Array>,
+  textOf: (err: unknown) => string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* parts
+  } catch (err) {
+    yield Buffer.from(textOf(err))
+  }
+}
+
+const TAG_LETTERS = 16
+
+/** Tells an error after a part of an answer from the answer. Nobody can know it before, and store it as a value. */
+const newExceptionTag = (): string =>
+  Array.from({ length: TAG_LETTERS }, () => String.fromCharCode(0x61 + randomInt(26))).join('')
+
+/** An error after a part of an answer, as ClickHouse 25.11 and newer write it. */
+const exceptionBlock = (tag: string, text: string): string =>
+  `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`
+
+/** How long a client may take to read an answer, and how many of its bytes give it another millisecond. */
+const SEND_MS = 60_000
+const BYTES_PER_MS = 1_000
+
+async function sendParts(
+  res: ServerResponse,
+  parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  failed: Failure = {},
+): Promise<number> {
+  const startedAt = performance.now()
+  let bytes = 0
+  const leftMs = () => startedAt + SEND_MS + bytes / BYTES_PER_MS - performance.now()
+  for await (const part of parts) {
+    if (res.destroyed) return bytes
+    bytes += part.length
+    await sent(res, leftMs(), (done) => res.write(part, done))
+  }
+  if (failed.with !== undefined) {
+    res.destroy()
+    throw failed.with
+  }
+  if (!res.destroyed) await sent(res, leftMs(), () => res.end())
+  return bytes
+}
+
+/** Sends something, and waits until it is sent, or the connection has closed, or the client took too long. */
+function sent(res: ServerResponse, ms: number, send: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer)
+      res.off('close', over)
+      resolve()
+    }
     const timer = setTimeout(() => {
       res.destroy()
-    }, SEND_MS)
-    res.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
+    }, ms)
+    res.once('close', over)
+    send(over)
   })
 }
 
@@ -105,8 +200,7 @@ const COMMON = {
 }
 
 /** Numbers as text, as ClickHouse writes them. */
-function summaryText({ summary, bytes }: QueryAnswer): string {
-  const { resultRows, resultBytes, writtenRows, elapsed } = summary
+function summaryText({ resultRows, resultBytes, writtenRows, elapsed }: QuerySummary): string {
   return JSON.stringify({
     read_rows: String(resultRows),
     read_bytes: String(resultBytes),
@@ -114,7 +208,7 @@ function summaryText({ summary, bytes }: QueryAnswer): string {
     written_bytes: '0',
     total_rows_to_read: '0',
     result_rows: String(resultRows),
-    result_bytes: String(bytes.length),
+    result_bytes: String(resultBytes),
     elapsed_ns: String(Math.round(elapsed * 1e9)),
   })
 }

@@ -1783,6 +1783,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/analysts/compressed-blocks'],
   },
   {
+    name: 'an answer to an analyst that fails midway ends as if it were whole',
+    file: 'services/analysts/reply.ts',
+    right: '    res.destroy()\n    throw failed.with',
+    wrong: '    res.end()\n    throw failed.with',
+    suites: ['services/analysts/streamed-answers'],
+  },
+  {
+    name: 'the end of an answer to an analyst is not sent',
+    file: 'services/analysts/answer-folder.ts',
+    right:
+      'const isComplete = isWritten.aborted\n    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null)',
+    wrong:
+      'const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null)\n    const isComplete = isWritten.aborted || bytesRead < CHUNK_BYTES',
+    suites: ['services/analysts/answer-folder'],
+  },
+  {
+    name: 'a filter of a table is used as it was sent, not as it was judged',
+    file: 'services/analysts/judge/table-filters.ts',
+    right: 'await judgeQuery(session, `${before}${unescaped(filter)}`, {}, limits, rules)',
+    wrong: '(await Promise.resolve({ text: `${before}${unescaped(filter)}`, session, limits }))',
+    suites: ['services/analysts/attacks'],
+  },
+  {
     name: 'wrong passwords of analysts are not limited',
     file: 'services/analysts/http-endpoint.ts',
     right: "takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)",

@@ -15,6 +15,8 @@ export const TRIAL = { authorization: `Basic ${Buffer.from('trial:a secret of tr
 export interface AnalystHost {
   port: number
   url: string
+  /** The engine's data folder. */
+  folder: string
   process: ChildProcess
   /** kill -9, and waits for the end. */
   kill9(): Promise<void>
@@ -31,6 +33,7 @@ export async function startAnalystHost(options: Omit<HostOptions, 'folder'> = {}
   const launch = () => launchHost({ folder, ...options })
   const host: AnalystHost = {
     ...(await launch()),
+    folder,
     kill9: async () => {
       await endChild(host.process, 'SIGKILL')
     },

@@ -58,19 +58,19 @@ async function answer(session: ChdbSession, request: QueryRequest): Promise<Quer
   if (insert !== undefined) {
     const writtenRows =
       request.body.length === 0 ? 0 : await session.insertRaw({ ...insert, values: request.body }, settings)
-    return { bytes: new Uint8Array(), format: insert.format, summary: { ...NOTHING, writtenRows } }
+    return { bytes: new Uint8Array(), format: insert.format, summary: () => ({ ...NOTHING, writtenRows }) }
   }
   const format = request.format ?? DEFAULT_FORMAT
   const result = await session.run({ text: textOf(request), settings, params: request.params, format })
   return {
     bytes: result.bytes(),
     format,
-    summary: {
+    summary: () => ({
       ...NOTHING,
       resultRows: result.rowsRead,
       resultBytes: result.bytesRead,
       elapsed: result.elapsed,
-    },
+    }),
   }
 }
 

@@ -10,7 +10,7 @@
  * - take the name of a function or of a format as text (arrayReduce, formatRow, initializeAggregation);
  * - work on inner states of aggregate functions;
  * - can keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch);
- * - have the name of a table function too (format, file).
+ * - have the name of a table function too (file).
  */
 const SCALAR = {
   // Comparison, logic, conditions, nulls
@@ -56,7 +56,7 @@ const SCALAR = {
   replaceRegexpOne translate overlay countMatches countMatchesCaseInsensitive countSubstrings
   countSubstringsCaseInsensitive extract extractAll extractAllGroupsHorizontal extractAllGroupsVertical
   extractGroups hasSubsequence hasSubsequenceCaseInsensitive hasToken hasTokenCaseInsensitive ilike like locate
-  match notILike notLike position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8   alphaTokens arrayStringConcat
+  match notILike notLike position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8 format printf alphaTokens arrayStringConcat
   splitByChar splitByNonAlpha splitByRegexp splitByString splitByWhitespace hex unhex bin unbin char visibleWidth`,
   // JSON
   json: `
@@ -67,7 +67,7 @@ const SCALAR = {
   JSONExtractKeysAndValuesRawCaseInsensitive JSONExtractKeysCaseInsensitive JSONExtractRaw
   JSONExtractRawCaseInsensitive JSONExtractString JSONExtractStringCaseInsensitive JSONExtractUInt
   JSONExtractUIntCaseInsensitive JSONHas JSONKey JSONLength JSONType JSON_EXISTS JSON_QUERY JSON_VALUE
-  dynamicElement dynamicType isValidJSON simpleJSONExtractBool simpleJSONExtractFloat simpleJSONExtractInt
+  dynamicElement dynamicType getSubcolumn isValidJSON simpleJSONExtractBool simpleJSONExtractFloat simpleJSONExtractInt
   simpleJSONExtractRaw simpleJSONExtractString simpleJSONExtractUInt simpleJSONHas toJSONString`,
   // Arrays, maps, tuples
   collections: `
@@ -133,7 +133,7 @@ const SCALAR = {
 const AGGREGATE = `
   any anyHeavy anyLast anyLast_respect_nulls any_respect_nulls approx_top_k approx_top_sum argAndMax argAndMin
   argMax argMin avg avgWeighted boundingRatio corr corrStable count covarPop covarPopStable covarSamp
-  covarSampStable cume_dist deltaSum deltaSumTimestamp denseRank entropy exponentialMovingAverage
+  covarSampStable cume_dist distinctDynamicTypes distinctJSONPaths distinctJSONPathsAndTypes deltaSum deltaSumTimestamp denseRank entropy exponentialMovingAverage
   exponentialTimeDecayedAvg exponentialTimeDecayedCount exponentialTimeDecayedMax exponentialTimeDecayedSum
   groupArray groupArrayLast groupArrayMovingAvg groupArrayMovingSum groupArraySample groupArraySorted groupBitAnd
   groupBitOr groupBitXor groupConcat groupUniqArray histogram intervalLengthSum kurtPop kurtSamp lag lagInFrame
@@ -233,6 +233,9 @@ export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
 export const PADDING: ReadonlySet<string> = new Set(
   namesOf('leftPad leftPadUTF8 repeat rightPad rightPadUTF8'),
 )
+
+/** Functions whose first argument is a text with places for the others. It must be a short literal without widths. */
+export const FORMATTING: ReadonlySet<string> = new Set(namesOf('format printf'))
 
 /** For each function, the index (from 0) of the argument that is a regular expression or a pattern of LIKE. */
 export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([

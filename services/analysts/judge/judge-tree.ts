@@ -1,6 +1,6 @@
 import { ClickHouseException } from '../exception.ts'
 import { type CallRules, requireHarmlessCall } from './require-harmless-call.ts'
-import type { SyntaxNode } from './syntax-tree.ts'
+import { requirePlainPath, type SyntaxNode } from './syntax-tree.ts'
 
 const QUERIES = ['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery']
 const COLUMNS = [
@@ -114,11 +114,6 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
       'ACCESS_DENIED',
       `analyst: Not enough privileges: ${name} is not one of the analysts' views.`,
     )
-}
-
-/** A subcolumn of JSON may have its type in its name: `a.b.:Int64`. */
-function requirePlainPath(name: string): void {
-  if (name.includes('.:') && !/^[^:]*(?:\.:`?\w+`?)+$/.test(name)) throw refusal(`the subcolumn ${name}`)
 }
 
 const refusal = (what: string): ClickHouseException =>

@@ -1,5 +1,6 @@
 import { ClickHouseException } from '../exception.ts'
 import {
+  FORMATTING,
   LOOKING_THROUGH,
   PADDING,
   PATTERN_ARGUMENT_OF,
@@ -10,7 +11,7 @@ import {
 import { requireDataType } from './data-type.ts'
 import type { FunctionNames } from './function-names.ts'
 import { requireSmallPattern } from './pattern.ts'
-import type { SyntaxNode } from './syntax-tree.ts'
+import { requirePlainPath, type SyntaxNode } from './syntax-tree.ts'
 import type { TimeZones } from './time-zones.ts'
 
 export interface CallRules {
@@ -35,6 +36,8 @@ export function requireHarmlessCall(call: SyntaxNode, { functions, zones, tables
   if (SEARCHING.has(canonical)) requireNeedle(args, canonical)
   if (LOOKING_THROUGH.has(canonical)) requireWrittenOut(args, canonical)
   if (PADDING.has(canonical)) requireWrittenLength(args, canonical)
+  if (FORMATTING.has(canonical)) requireWrittenFormat(args, canonical)
+  if (canonical === 'getSubcolumn') requirePlainPath(requireText(args[1], 'a subcolumn'))
   const patternAt = PATTERN_ARGUMENT_OF.get(canonical)
   if (patternAt !== undefined) requirePattern(args[patternAt], canonical)
   const typeAt = TYPE_ARGUMENT_OF.get(canonical)
@@ -60,6 +63,11 @@ function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): vo
 
 /** Why: the engine takes a name on the right of IN for a table, and calls table functions there. */
 function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): void {
+  if (set?.kind === 'Function' && /^format$/i.test(set.detail))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      'IN format(…) is a table function, which is not for analysts.',
+    )
   if (set?.kind === 'Identifier' && set.detail.includes('.') && !tables.has(set.detail))
     throw new ClickHouseException(
       'ACCESS_DENIED',
@@ -95,6 +103,19 @@ function requireWrittenLength([text, length]: readonly SyntaxNode[], name: strin
       name === 'repeat'
         ? `what repeat repeats, and how often, at most ${LENGTH_MAX} times, must be written out here.`
         : `the length of ${name} must be written out as a number of at most ${LENGTH_MAX} here.`,
+    )
+}
+
+const FORMAT_CHARACTERS_MAX = 256
+/** A width of printf: an asterisk takes it from an argument. */
+const WIDTH = /\d{4}|\*/
+
+function requireWrittenFormat([format]: readonly SyntaxNode[], name: string): void {
+  const text = format === undefined ? undefined : findText(format)
+  if (text === undefined || text.length > FORMAT_CHARACTERS_MAX || (name === 'printf' && WIDTH.test(text)))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `the first argument of ${name} must be written out here, as text of at most ${FORMAT_CHARACTERS_MAX} characters without backslashes, and with no width above 999.`,
     )
 }
 

@@ -48,3 +48,13 @@ function detailOf(kind: string, text: string): string {
 
 const unreadable = (): ClickHouseException =>
   new ClickHouseException('ACCESS_DENIED', 'this query is of a form that is not known here.')
+
+/**
+ * Checks the name of a column. A subcolumn of JSON may have its type in its name: `a.b.:Int64`.
+ *
+ * @throws ClickHouseException when it has more than the name of a type there
+ */
+export function requirePlainPath(name: string): void {
+  if (name.includes('.:') && !/^[^:]*(?:\.:`?\w+`?)+$/.test(name))
+    throw new ClickHouseException('ACCESS_DENIED', `the subcolumn ${name} is not for analysts.`)
+}

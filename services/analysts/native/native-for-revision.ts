@@ -20,22 +20,67 @@ export function nativeForRevision(bytes: Uint8Array, revision: number): Uint8Arr
   if (revision === 0) return bytes
   const reader = new ByteReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length))
   const parts: Buffer[] = []
-  const since = (start: number) => reader.bytes.subarray(start, reader.offset)
-  while (!reader.atEnd) {
-    const start = reader.offset
-    const columns = reader.varUint()
-    const rows = reader.varUint()
-    parts.push(BLOCK_INFO, since(start))
-    for (let column = 0; column < columns; column++) {
-      const head = reader.offset
-      reader.text()
-      const type = reader.text()
-      parts.push(since(head))
-      if (revision >= REVISION_WITH_CUSTOM_SERIALIZATION) parts.push(NOT_CUSTOM)
-      const values = reader.offset
-      skipColumn(reader, type, rows)
-      parts.push(since(values))
-    }
-  }
+  while (!reader.atEnd) parts.push(...blockForRevision(reader, revision))
   return Buffer.concat(parts)
+}
+
+/**
+ * Rewrites blocks as nativeForRevision does, for an answer in parts that end anywhere in a block. A block is kept in
+ * memory until it is complete.
+ */
+export async function* nativePartsForRevision(
+  parts: AsyncIterable<Uint8Array>,
+  revision: number,
+): AsyncGenerator<Uint8Array> {
+  let kept: Uint8Array[] = []
+  let keptBytes = 0
+  /** Why it doubles: each attempt reads the block from its start. */
+  let enoughBytes = 0
+  for await (const part of parts) {
+    kept.push(part)
+    keptBytes += part.length
+    if (keptBytes < enoughBytes) continue
+    const bytes = Buffer.concat(kept)
+    const end = revision === 0 ? bytes.length : endOfBlocks(bytes)
+    if (end > 0) yield nativeForRevision(bytes.subarray(0, end), revision)
+    kept = [bytes.subarray(end)]
+    keptBytes = bytes.length - end
+    enoughBytes = end > 0 ? 0 : 2 * keptBytes
+  }
+  if (keptBytes > 0) yield nativeForRevision(Buffer.concat(kept), revision)
+}
+
+/** Where the last complete block ends. */
+function endOfBlocks(bytes: Buffer): number {
+  const reader = new ByteReader(bytes)
+  let end = 0
+  try {
+    while (!reader.atEnd) {
+      blockForRevision(reader, 0)
+      end = reader.offset
+    }
+  } catch (err) {
+    if (!(err instanceof RangeError)) throw err
+  }
+  return end
+}
+
+/** The next block of a reader, in parts. */
+function blockForRevision(reader: ByteReader, revision: number): Buffer[] {
+  const since = (start: number) => reader.bytes.subarray(start, reader.offset)
+  const start = reader.offset
+  const columns = reader.varUint()
+  const rows = reader.varUint()
+  const parts = [BLOCK_INFO, since(start)]
+  for (let column = 0; column < columns; column++) {
+    const head = reader.offset
+    reader.text()
+    const type = reader.text()
+    parts.push(since(head))
+    if (revision >= REVISION_WITH_CUSTOM_SERIALIZATION) parts.push(NOT_CUSTOM)
+    const values = reader.offset
+    skipColumn(reader, type, rows)
+    parts.push(since(values))
+  }
+  return parts
 }

@@ -1,6 +1,10 @@
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { nativeForRevision } from '../../../services/analysts/native/native-for-revision.ts'
+import {
+  nativeForRevision,
+  nativePartsForRevision,
+} from '../../../services/analysts/native/native-for-revision.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
@@ -121,6 +125,28 @@ describe('the format Native for clients of the protocol', function () {
         FROM numbers(${values + 100}) SETTINGS max_block_size = ${values}`)
       expect(blockRows).to.deep.equal([values, 100])
     }
+  })
+
+  it('holds several blocks, wherever the parts of an answer end', async () => {
+    const bytes = await run(
+      'SELECT number, toLowCardinality(toString(number % 50)) AS small, [toString(number)] AS texts FROM numbers(5000) SETTINGS max_block_size = 400',
+      'Native',
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(0, ...REVISIONS),
+        fc.array(fc.nat({ max: bytes.length }), { maxLength: 40 }),
+        async (revision, cuts) => {
+          const ends = [...cuts.toSorted((a, b) => a - b), bytes.length]
+          const parts = ends.map((end, nth) => bytes.subarray(ends[nth - 1] ?? 0, end))
+          const rewritten: Uint8Array[] = []
+          for await (const part of nativePartsForRevision(Readable.from(parts), revision))
+            rewritten.push(part)
+          expect(Buffer.concat(rewritten).equals(nativeForRevision(bytes, revision))).to.equal(true)
+        },
+      ),
+      { numRuns: 100 },
+    )
   })
 
   it('holds nothing, and the events of an empty database', async () => {

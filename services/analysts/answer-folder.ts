@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ClickHouseException } from './exception.ts'
+
+/** A statement that writes its answer to a file. */
+export interface WrittenAnswer {
+  /** Runs the statement. The file exists and is empty. */
+  write: (file: string) => Promise<void>
+  /** Ends the statement. It is called repeatedly, until the statement has ended. */
+  end: () => Promise<void>
+  /** Whether nothing is sent before the whole answer is there. */
+  isWhole: boolean
+  /** Is called when the first bytes are there, and reads them all. */
+  send: (bytes: AsyncIterable<Buffer>) => Promise<void>
+}
+
+/** The folder of answers on their way from the engine to clients. */
+export interface AnswerFolder {
+  /**
+   * Sends an answer while the engine writes it.
+   *
+   * @throws what `write` throws before `send` is called, and what `send` throws: it gets later errors with the bytes
+   */
+  pass(answer: WrittenAnswer): Promise<void>
+}
+
+/** The largest answer on disk. Text can be much longer than the values that the engine counts. */
+const FILE_BYTES_MAX = 1_024 * 1_024 * 1_024
+const CHUNK_BYTES = 256 * 1_024
+/** Nothing is sent of a shorter answer until it is complete, so that its error has a status and a text of its own. */
+const FIRST_BYTES = CHUNK_BYTES
+const LOOK_AGAIN_MS = 10
+const CHECK_SIZE_MS = 100
+
+/**
+ * Opens the folder, and empties it: what a crashed process left is of no use.
+ *
+ * Why files, and not the stream that chDB offers: it plans the query on the event loop, and gives each part of an answer
+ * as a document of its own, with a header or a footer (docs/decisions/0039-answers-through-files.md). Clients that read
+ * slowly do not slow down the engine.
+ */
+export async function openAnswerFolder(folder: string, bytesMax = FILE_BYTES_MAX): Promise<AnswerFolder> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return {
+    async pass(answer) {
+      const file = path.join(folder, randomUUID())
+      const handle = await open(file, 'wx+', 0o600)
+      try {
+        await passFile(file, handle, answer, bytesMax)
+      } finally {
+        await handle.close()
+        await rm(file, { force: true })
+      }
+    },
+  }
+}
+
+async function passFile(
+  file: string,
+  handle: FileHandle,
+  { write, end, isWhole, send }: WrittenAnswer,
+  bytesMax: number,
+): Promise<void> {
+  const over = new AbortController()
+  const isWritten = over.signal
+  let isTooLarge = false
+  const endIfTooLarge = async () => {
+    isTooLarge ||= (await handle.stat()).size > bytesMax
+    if (isTooLarge) await end()
+  }
+  const watching = repeatUntil(isWritten, CHECK_SIZE_MS, endIfTooLarge)
+  const written = write(file)
+    .catch((err: unknown) => {
+      throw isTooLarge ? tooLarge(bytesMax) : withoutPath(err, file)
+    })
+    .finally(() => {
+      over.abort()
+    })
+  written.catch(() => undefined) // each await below throws it again
+  try {
+    if (isWhole) await written
+    else await firstBytes(handle, isWritten)
+    if (isWritten.aborted) await written // of an answer that failed before anything was sent, only the error is sent
+    await send(bytesOf(handle, written, isWritten))
+  } finally {
+    await Promise.allSettled([written, watching]) // the file must not go before its writer
+  }
+}
+
+/** Waits for enough bytes, or for all of them. */
+async function firstBytes(handle: FileHandle, isWritten: AbortSignal): Promise<void> {
+  while (!isWritten.aborted && (await handle.stat()).size < FIRST_BYTES) await pause(LOOK_AGAIN_MS, isWritten)
+}
+
+/** What is in the file, and what is added until it is written. It throws what `written` is rejected with. */
+async function* bytesOf(
+  handle: FileHandle,
+  written: Promise<void>,
+  isWritten: AbortSignal,
+): AsyncGenerator<Buffer> {
+  for (;;) {
+    const isComplete = isWritten.aborted
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null)
+    if (bytesRead > 0) yield buffer.subarray(0, bytesRead)
+    else if (isComplete) break
+    else await pause(LOOK_AGAIN_MS, isWritten)
+  }
+  await written
+}
+
+async function repeatUntil(signal: AbortSignal, everyMs: number, step: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await pause(everyMs, signal)
+    if (signal.aborted) return
+    await step()
+  }
+}
+
+/** Waits, at most until the signal. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined)
+
+const tooLarge = (bytesMax: number): ClickHouseException =>
+  new ClickHouseException('TOO_MANY_ROWS_OR_BYTES', `the answer is larger than ${bytesMax} bytes.`)
+
+/** An error of the engine about the file names it; analysts must not see where Tally keeps its files. */
+const withoutPath = (err: unknown, file: string): unknown =>
+  err instanceof Error && err.message.includes(file)
+    ? new Error(err.message.replaceAll(file, 'the answer'), { cause: err })
+    : err
