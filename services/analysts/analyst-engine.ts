@@ -14,6 +14,7 @@ import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { METADATA_TABLES } from './judge/metadata-tables.ts'
+import { judgeTableFilters, TABLE_FILTERS } from './judge/table-filters.ts'
 import { TimeZones } from './judge/time-zones.ts'
 import { nativeForRevision, nativePartsForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
@@ -204,7 +205,9 @@ export class AnalystEngine {
     const judged = await judgeQuery(session, textOf(request), params, limits, rules)
     const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
     const ofClause = analystSettings(judged.settings, this.limits, this.zones)
-    const settings = { ...limits, ...own, ...ofClause, ...last }
+    const filters = judged.settings.get(TABLE_FILTERS) ?? request.settings.get(TABLE_FILTERS)
+    const filtered = filters === undefined ? {} : await judgeTableFilters(session, filters, limits, rules)
+    const settings = { ...limits, ...own, ...ofClause, ...filtered, ...last }
     const text = judged.kills === undefined ? judged.text : killed(judged.kills, endQueries(judged.kills))
     return { text, settings, params, format }
   }

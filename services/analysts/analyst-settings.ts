@@ -1,6 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
 import type { AnalystLimits } from './analyst-limits.ts'
 import { ClickHouseException } from './exception.ts'
+import { TABLE_FILTERS } from './judge/table-filters.ts'
 import type { TimeZones } from './judge/time-zones.ts'
 
 type Check = (value: string, limits: AnalystLimits, zones: TimeZones) => string | number
@@ -122,10 +123,15 @@ const IGNORED = new Set([
 ])
 
 /** The settings that a query may have, by name. */
-export const SETTINGS_OF_ANALYSTS: readonly string[] = [...Object.keys(APPLIED), ...IGNORED].sort()
+export const SETTINGS_OF_ANALYSTS: readonly string[] = [
+  ...Object.keys(APPLIED),
+  ...IGNORED,
+  TABLE_FILTERS,
+].sort()
 
 /**
- * The settings that an analyst's client asked for, after all checks.
+ * The settings that an analyst's client asked for, after all checks. Filters of tables are left out: these are judged
+ * (judge/table-filters.ts).
  *
  * @throws ClickHouseException naming the first setting that analysts may not set, or may not set to that value
  */
@@ -136,7 +142,7 @@ export function analystSettings(
 ): ClickHouseSettings {
   const settings: Record<string, string | number> = {}
   for (const [name, value] of requested) {
-    if (IGNORED.has(name)) continue
+    if (IGNORED.has(name) || name === TABLE_FILTERS) continue
     const check = Object.hasOwn(APPLIED, name) ? APPLIED[name] : undefined
     if (check === undefined)
       throw new ClickHouseException('ACCESS_DENIED', `the setting ${name} cannot be changed by analysts.`)

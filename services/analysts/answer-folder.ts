@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseException } from './exception.ts'
 
 /** A statement that writes its answer to a file. */
-export interface WrittenAnswer {
+interface WrittenAnswer {
   /** Runs the statement. The file exists and is empty. */
   write: (file: string) => Promise<void>
   /** Ends the statement. It is called repeatedly, until the statement has ended. */

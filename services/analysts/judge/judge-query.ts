@@ -93,7 +93,7 @@ export async function judgeWritten(
 ): Promise<JudgedQuery & { select: string | undefined }> {
   if (Buffer.byteLength(query) > QUERY_BYTES_MAX)
     throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the query is larger than ${QUERY_BYTES_MAX} bytes.`)
-  const { formatted, tokens } = await formatAndTokenize(session, query, limits)
+  const { formatted, tokens: allTokens } = await formatAndTokenize(session, query, limits)
   const { text, ...clauses } = splitClauses(formatted)
   const statement = rules.statements(text)
   if (statement !== undefined) return { text: statement, ...clauses, select: undefined }
@@ -106,6 +106,9 @@ export async function judgeWritten(
       'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.',
     )
   const select = withOwnNames(written, rules)
+  // A brace in the SETTINGS clause holds no parameter.
+  const hasMap = [...clauses.settings.values()].some((value) => value.startsWith('{'))
+  const tokens = hasMap ? (await formatAndTokenize(session, text, limits)).tokens : allTokens
   requireHarmlessTokens(tokens, params, rules.zones)
   requireSmallColumnPatterns(select)
   const explain = explainerOf(session, params, limits)
@@ -222,7 +225,9 @@ const escapeParam = (text: string): string =>
     .replaceAll('\r', '\\r')
     .replaceAll('\0', '\\0')
 
-const VALUE = String.raw`(?:'(?:[^'\\]|\\.)*'|-?\d+(?:\.\d+)?|true|false)`
+const QUOTED = String.raw`'(?:[^'\\]|\\.)*'`
+const MAP = String.raw`\{(?:${QUOTED} ?: ?${QUOTED}(?:, ?)?)*\}`
+const VALUE = String.raw`(?:${QUOTED}|-?\d+(?:\.\d+)?|true|false|${MAP})`
 const SETTING = `(\\w+) = (${VALUE})`
 const SETTINGS = new RegExp(`^${SETTING}(?:, ${SETTING})*$`, 's')
 const EACH_SETTING = new RegExp(SETTING, 'gs')

@@ -17,6 +17,12 @@ describe('what tools ask at the ClickHouse endpoint', () => {
   before(async () => {
     clickhouse = await createClickHouse('tools')
     endpoint = await startAnalysts(clickhouse)
+    await clickhouse.client.command({
+      query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version)
+        SELECT 'namespace', concat('account_', toString(number)), 'usd', toDateTime(1767225600, 'UTC'),
+          concat('event_', leftPad(toString(number), 32, '0')), number, '{}', toDateTime(1767225600, 'UTC'), 1
+        FROM numbers(1, 2)`,
+    })
   })
   after(async () => {
     await endpoint.close()
@@ -45,6 +51,24 @@ describe('what tools ask at the ClickHouse endpoint', () => {
       expect(statements.length).to.be.greaterThan(5)
       for (const statement of statements) await read(statement)
     })
+
+  it('is filtered by table as Grafana does it, in the statement or in the URL', async () => {
+    const values = 'SELECT count() FROM daily_usage AS d'
+    const filtered = (filter: string) => `{'${endpoint.database}.daily_usage': '${filter}'}`
+    const count = async (filter: string) => {
+      const text = await read(`${values} SETTINGS additional_table_filters = ${filtered(filter)}`)
+      const inUrl = await endpoint.ask(values, { additional_table_filters: filtered(filter) })
+      expect(inUrl.text).to.equal(text)
+      return text
+    }
+    expect(await count('1')).to.equal('2\n')
+    expect(await count("account_id = \\'account_1\\'")).to.equal('1\n')
+    expect(await count('account_id IN (SELECT account_id FROM events WHERE quantity > 1) OR 0')).to.equal(
+      '1\n',
+    )
+    const both = await endpoint.ask('SELECT 1', { additional_table_filters: filtered('no_such_column = 1') })
+    expect(both.status).to.equal(404)
+  })
 
   it('is read from tables of the engine that show their own views alone', async () => {
     for (const table of METADATA_TABLES)

@@ -23,3 +23,7 @@ SELECT toStartOfInterval(toDateTime(occurred_at), INTERVAL 60 second) AS time, s
 SELECT toUnixTimestamp64Milli(accepted_at) AS ms FROM events WHERE accepted_at >= fromUnixTimestamp64Milli(1767225600000) AND accepted_at <= fromUnixTimestamp64Milli(1767312000000) LIMIT 10 SETTINGS max_execution_time=10;
 
 EXPLAIN SELECT count() FROM events;
+
+SELECT account_id, sum(quantity) FROM tally_analytics.events GROUP BY account_id LIMIT 100 settings additional_table_filters={'tally_analytics.events' : ' account_id = \'account_1\' '};
+
+SELECT account_id FROM "tally_analytics"."events" LIMIT 100 settings additional_table_filters={'tally_analytics.events' : ' currency = \'usd\' AND quantity > \'5\' '}, max_execution_time=10;

@@ -1,0 +1,48 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { quoteText } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { ClickHouseException } from '../exception.ts'
+import { judgeQuery, type JudgeRules, type QueryRunner } from './judge-query.ts'
+
+/** The setting by which Grafana filters the tables of a query. */
+export const TABLE_FILTERS = 'additional_table_filters'
+
+const FILTERS_MAX = 10
+const TEXT = String.raw`'((?:[^'\\]|\\.)*)'`
+const FILTER = String.raw`${TEXT} ?: ?${TEXT}`
+const FILTERS = new RegExp(String.raw`^\s*\{\s*(?:${FILTER}(?:\s*,\s*${FILTER})*)?\s*\}\s*$`, 's')
+const EACH_FILTER = new RegExp(FILTER, 'gs')
+
+/**
+ * Judges filters of tables, such as `{'events': 'quantity > 1'}`. Each is judged as the WHERE of a query over its view,
+ * and the text of that query, as ClickHouse formats it, is what applies.
+ *
+ * @param value of the setting
+ * @returns the setting that applies
+ * @throws ClickHouseException
+ */
+export async function judgeTableFilters(
+  session: QueryRunner,
+  value: string,
+  limits: ClickHouseSettings,
+  rules: JudgeRules,
+): Promise<ClickHouseSettings> {
+  if (!FILTERS.test(value)) throw refused('it must be a map of texts, {view: filter}.')
+  const filters = [...value.matchAll(EACH_FILTER)]
+  if (filters.length > FILTERS_MAX) throw refused(`it may have at most ${FILTERS_MAX} filters.`)
+  const judged: string[] = []
+  for (const [, table = '', filter = ''] of filters) {
+    const view = unescaped(table).replaceAll('`', '')
+    if (!rules.tables.has(view) || /^(?:system|information_schema)\./i.test(view))
+      throw refused(`${view} is not one of the analysts' views.`)
+    const before = `SELECT 1 FROM ${view} WHERE `
+    const { text } = await judgeQuery(session, `${before}${unescaped(filter)}`, {}, limits, rules)
+    if (!text.startsWith(before)) throw refused('a filter of it is not understood.')
+    judged.push(`${quoteText(view)}:${quoteText(text.slice(before.length))}`)
+  }
+  return Object.fromEntries([[TABLE_FILTERS, `{${judged.join(',')}}`]])
+}
+
+const unescaped = (text: string): string => text.replaceAll(/\\(.)/gs, '$1')
+
+const refused = (why: string): ClickHouseException =>
+  new ClickHouseException('BAD_ARGUMENTS', `setting ${TABLE_FILTERS}: ${why}`)
