@@ -1755,7 +1755,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/analysts/analyst-users'],
   },
   {
-    name: 'analysts wait in one line, whoever has many queries',
+    name: 'analysts wait in one line, behind all queries of another',
     file: 'services/analysts/analysts.ts',
     right: 'tenant: analyst.name',
     wrong: 'tenant: USER_OF_ALL',
