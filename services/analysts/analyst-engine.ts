@@ -8,7 +8,7 @@ import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
-import { type AnswerFolder, openAnswerFolder } from './answer-folder.ts'
+import { type AnswerFolder, openAnswerFolder, type PassedAnswer } from './answer-folder.ts'
 import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
@@ -37,11 +37,11 @@ export interface AnalystEngineOptions {
 /** A query that was accepted and has not begun to run. */
 export interface BegunQuery {
   /**
-   * Sends the answer while the engine writes it.
+   * Sends the answer while the engine writes it. Is done when the engine is.
    *
-   * @throws ClickHouseException when it may not run, or another error of the engine
+   * @throws ClickHouseException when it may not run; an error of the engine comes with `sent`
    */
-  answer(send: SendAnswer): Promise<void>
+  answer(send: SendAnswer): Promise<PassedAnswer>
   /**
    * Answers on separate connections, with a short time limit.
    *
@@ -180,7 +180,7 @@ export class AnalystEngine {
       answer: (send) =>
         this.sessions.use(async (connection) => {
           const session = within(budget, inScope(asking.scope, connection))
-          await this.runIntoFile(session, await judge(session), { request, comment, send })
+          return this.runIntoFile(session, await judge(session), { request, comment, send })
         }),
       answerQuickly: () =>
         this.quick.use(async (connection) => {
@@ -216,14 +216,14 @@ export class AnalystEngine {
     session: QueryRunner,
     { format, ...statement }: RunnableQuery,
     { request, comment, send }: { request: QueryRequest; comment: string; send: SendAnswer },
-  ): Promise<void> {
+  ): Promise<PassedAnswer> {
     const startedAt = performance.now()
     let result: ChdbResult | undefined
     const summary = () =>
       result === undefined
         ? { ...NOTHING_YET, elapsed: (performance.now() - startedAt) / 1_000 }
         : summaryOf(result)
-    await this.answers.pass({
+    return this.answers.pass({
       async write(file) {
         const text = `${statement.text} INTO OUTFILE ${quoteText(file)} APPEND FORMAT ${format}`
         result = await session.run({ ...statement, text })

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -41,6 +42,9 @@ export const USER_OF_ALL = 'analyst'
 /** Drivers name this database unless they are given another one; here it is the analysts' own. */
 const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
+/** Long queries and their answers, of which each may take FILE_BYTES_MAX on disk until it is sent. */
+const UNSENT_AT_ONCE = 8
+const UNSENT_OF_ONE = 4
 const KILL_EVERY_MS = 50
 /** How long closing waits for queries: some functions of the engine check no limit before they are done. */
 const CLOSE_MS = 2_000
@@ -56,7 +60,7 @@ export async function openAnalysts({
 }: AnalystsOptions): Promise<Analysts> {
   const { connections, limits } = options
   const engine = await AnalystEngine.open(options)
-  const line = (atOnce: number, atOnceOfOne: number) =>
+  const line = (atOnce: number, atOnceOfOne = atOnce) =>
     new FairSemaphore({
       atOnce,
       atOnceOfOne,
@@ -67,7 +71,8 @@ export async function openAnalysts({
         new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
     })
   // One analyst never has all connections, if there are several.
-  const [quick, long] = [line(QUICK_AT_ONCE, QUICK_AT_ONCE), line(connections, Math.max(1, connections - 1))]
+  const [quick, long] = [line(QUICK_AT_ONCE), line(connections, Math.max(1, connections - 1))]
+  const unsent = line(UNSENT_AT_ONCE, UNSENT_OF_ONE)
   const running = queriesByName()
   const answerAs =
     (analyst: Analyst): EndpointUser['answer'] =>
@@ -84,7 +89,16 @@ export async function openAnalysts({
         // Each query begins with a quick attempt, so that a short query never waits for long ones.
         const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
         if (soon !== undefined) await send(soon)
-        else await long.run(() => killedWhenGone(() => query.answer(send), kill, signal), turn)
+        else
+          await unsent.run(async () => {
+            const { sent } = await long.run(
+              () => killedWhenGone(() => query.answer(send), kill, signal),
+              turn,
+            )
+            // From here on, a client that reads slowly holds up nobody's query.
+            await Promise.race([sent, once(ended, 'abort')])
+            ended.throwIfAborted()
+          }, turn)
       } catch (err) {
         throw ended.aborted ? ended.reason : err
       } finally {
@@ -103,10 +117,11 @@ export async function openAnalysts({
     endQueriesOf(name) {
       running.end(name, isRevoked)
     },
-    waiting: () => quick.queued + long.queued,
+    waiting: () => quick.queued + long.queued + unsent.queued,
     async close() {
       quick.close()
       long.close()
+      unsent.close()
       const deadline = performance.now() + CLOSE_MS
       while (quick.atWork + long.atWork > 0) {
         if (performance.now() > deadline) {

@@ -16,14 +16,16 @@ interface WrittenAnswer {
   send: (bytes: AsyncIterable<Buffer>) => Promise<void>
 }
 
+/** An answer that the engine has written, or could not write. */
+export interface PassedAnswer {
+  /** Is done when the answer is sent. Fails when nothing was sent, with the engine's error, and when `send` fails. */
+  sent: Promise<void>
+}
+
 /** The folder of answers on their way from the engine to clients. */
 export interface AnswerFolder {
-  /**
-   * Sends an answer while the engine writes it.
-   *
-   * @throws what `write` throws before `send` is called, and what `send` throws: it gets later errors with the bytes
-   */
-  pass(answer: WrittenAnswer): Promise<void>
+  /** Sends an answer while the engine writes it. Is done when the engine is. */
+  pass(answer: WrittenAnswer): Promise<PassedAnswer>
 }
 
 /** The largest answer on disk. Text can be much longer than the values that the engine counts. */
@@ -48,12 +50,7 @@ export async function openAnswerFolder(folder: string, bytesMax = FILE_BYTES_MAX
     async pass(answer) {
       const file = path.join(folder, randomUUID())
       const handle = await open(file, 'wx+', 0o600)
-      try {
-        await passFile(file, handle, answer, bytesMax)
-      } finally {
-        await handle.close()
-        await rm(file, { force: true })
-      }
+      return passFile(file, handle, answer, bytesMax)
     },
   }
 }
@@ -63,7 +60,7 @@ async function passFile(
   handle: FileHandle,
   { write, end, isWhole, send }: WrittenAnswer,
   bytesMax: number,
-): Promise<void> {
+): Promise<PassedAnswer> {
   const over = new AbortController()
   const isWritten = over.signal
   let isTooLarge = false
@@ -79,15 +76,21 @@ async function passFile(
     .finally(() => {
       over.abort()
     })
-  written.catch(() => undefined) // each await below throws it again
-  try {
+  const sendWhenThere = async () => {
     if (isWhole) await written
     else await firstBytes(handle, isWritten)
     if (isWritten.aborted) await written // of an answer that failed before anything was sent, only the error is sent
     await send(bytesOf(handle, written, isWritten))
-  } finally {
-    await Promise.allSettled([written, watching]) // the file must not go before its writer
   }
+  const ended = Promise.allSettled([written, watching])
+  const sent = sendWhenThere().finally(async () => {
+    await ended // the file must not go before its writer
+    await handle.close()
+    await rm(file, { force: true })
+  })
+  sent.catch(() => undefined) // the caller gets the error, perhaps later
+  await ended
+  return { sent }
 }
 
 /** Waits for enough bytes, or for all of them. */

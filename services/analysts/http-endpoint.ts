@@ -95,8 +95,8 @@ async function answerQuery(
   } catch (err) {
     const exception = describeToClient(err)
     ;({ code } = exception)
-    if (!res.headersSent && exception !== GONE)
-      await replyException(res, facts, packing, asked?.queryId, exception)
+    if (res.headersSent) res.destroy()
+    else if (exception !== GONE) await replyException(res, facts, packing, asked?.queryId, exception)
   }
   if (user === undefined || asked === undefined) return
   const ms = Math.round(performance.now() - startedAt)

@@ -1,7 +1,7 @@
 import { appendFile, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openAnswerFolder } from '../../../services/analysts/answer-folder.ts'
+import { type AnswerFolder, openAnswerFolder } from '../../../services/analysts/answer-folder.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
@@ -14,13 +14,18 @@ describe('the folder of answers', () => {
     return Buffer.concat(parts)
   }
 
+  const passTo = (answers: AnswerFolder) => async (answer: Parameters<AnswerFolder['pass']>[0]) => {
+    const { sent } = await answers.pass(answer)
+    await sent
+  }
+
   it('ends what writes an answer that becomes too large, and says so', async () => {
     const folder = await makeTempFolder('answers')
-    const answers = await openAnswerFolder(folder, 1_000 * KB)
+    const passed = passTo(await openAnswerFolder(folder, 1_000 * KB))
     let isEnded = false
     let received = 0
     const failure = await failureOf(
-      answers.pass({
+      passed({
         async write(file) {
           while (!isEnded) {
             await appendFile(file, Buffer.alloc(100 * KB))
@@ -44,10 +49,10 @@ describe('the folder of answers', () => {
   })
 
   it('names no file in an error, and sends nothing of an answer that failed early', async () => {
-    const answers = await openAnswerFolder(await makeTempFolder('answers'))
+    const passed = passTo(await openAnswerFolder(await makeTempFolder('answers')))
     let name = ''
     const failure = await failureOf(
-      answers.pass({
+      passed({
         write(file) {
           name = file
           return Promise.reject(new Error(`Code: 1. DB::Exception: cannot write ${file}: no space`))
@@ -62,11 +67,11 @@ describe('the folder of answers', () => {
   })
 
   it('passes every byte once, whenever the writer pauses', async () => {
-    const answers = await openAnswerFolder(await makeTempFolder('answers'))
+    const passed = passTo(await openAnswerFolder(await makeTempFolder('answers')))
     const sizes = [1, 300 * KB, 0, 700 * KB, 1]
     const expected = Buffer.concat(sizes.map((size, nth) => Buffer.alloc(size, nth + 1)))
     let sent = Buffer.alloc(0)
-    await answers.pass({
+    await passed({
       async write(file) {
         for (const [nth, size] of sizes.entries()) {
           await appendFile(file, Buffer.alloc(size, nth + 1))
@@ -80,5 +85,22 @@ describe('the folder of answers', () => {
       },
     })
     expect(sent.equals(expected)).to.equal(true)
+  })
+
+  it('is done with an answer when its writer is, however slowly it is read', async () => {
+    const folder = await makeTempFolder('answers')
+    const answers = await openAnswerFolder(folder)
+    let read: () => void = () => undefined
+    const isRead = new Promise<void>((resolve) => (read = resolve))
+    const { sent } = await answers.pass({
+      write: (file) => appendFile(file, 'an answer'),
+      end: () => Promise.resolve(),
+      isWhole: false,
+      send: () => isRead,
+    })
+    expect(await readdir(folder)).to.have.length(1)
+    read()
+    await sent
+    expect(await readdir(folder)).to.deep.equal([])
   })
 })

@@ -75,7 +75,10 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
   const filesLeft = () => readdir(`${host.folder}/answers`)
 
   before(async () => {
-    host = await startAnalystHost({ limits: { resultRows: 2 * ROWS, resultBytes: 1_024 * MB } })
+    host = await startAnalystHost({
+      connections: 1,
+      limits: { resultRows: 2 * ROWS, resultBytes: 1_024 * MB },
+    })
     await service(`INSERT INTO tally.usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version)
       SELECT 'n', concat('account_', toString(number % 1000)), 'usd', toDateTime(${FIRST} + number), concat('event_', hex(toUInt32(${FIRST} + number)), leftPad(toString(number), 24, '0')), 1, '{}', now64(6), 1
       FROM numbers(${ROWS})`)
@@ -155,13 +158,24 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
     expect([answer.status, answer.code]).to.deep.equal([500, ILLEGAL_DIVISION])
   })
 
-  it('reach a slow client as a whole, and keep the engine from nobody meanwhile', async () => {
-    const slow = receive(LARGE.replace('8000', '200000'), {}, {}, true)
-    await sleep(100)
-    for (let i = 0; i < 5; i++) expect((await ask('SELECT count() FROM events')).text).to.equal(`${ROWS}\n`)
-    const { bytes, isComplete } = await slow
-    expect(isComplete).to.equal(true)
-    expect(bytes.toString('latin1').split('\n')).to.have.length(200_001)
+  it('reach slow clients as a whole, and keep nobody’s long query from running meanwhile', async () => {
+    const slow = [1, 2, 3].map(() => receive(LARGE.replace('8000', '200000'), {}, {}, true))
+    await sleep(2_500) // all three are written by then, and far from read
+    const startedAt = performance.now()
+    expect((await receive(LARGE)).isComplete).to.equal(true)
+    expect(performance.now() - startedAt).to.be.lessThan(2_500)
+    for (const { bytes, isComplete } of await Promise.all(slow)) {
+      expect(isComplete).to.equal(true)
+      expect(bytes.toString('latin1').split('\n')).to.have.length(200_001)
+    }
+  })
+
+  it('are cut off when their query is killed, also while they are only sent', async () => {
+    const slow = receive('SELECT * FROM events', { query_id: 'slow' }, {}, true)
+    await sleep(3_000) // written, and far from read
+    expect((await ask("KILL QUERY WHERE query_id = 'slow'")).text).to.equal('waiting\tslow\n')
+    expect((await slow).isComplete).to.equal(false)
+    await until(async () => (await filesLeft()).length === 0)
   })
 
   it('leave no file behind, also when clients go or the process crashes', async () => {
