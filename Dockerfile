@@ -17,5 +17,5 @@ COPY clickhouse clickhouse
 USER tally
 ENV HOST=0.0.0.0 DATA_DIR=/data
 VOLUME /data
-EXPOSE 8080 8081 9464 9465 9466
+EXPOSE 8080 8081 8123 9464 9465 9466
 CMD ["npm", "start"]

@@ -1,17 +1,12 @@
 import path from 'node:path'
 import type { ClickHouseSettings } from '@clickhouse/client'
 import type { ChdbResult } from 'chdb'
-import { ANALYTICS_VIEWS, analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
-import {
-  type ChdbSession,
-  quoteIdentifier,
-  quoteText,
-  type Statement,
-} from '../../shared/clickhouse/embedded/chdb-session.ts'
-import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
+import { quoteText, type Statement } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
+import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
 import { type AnswerFolder, openAnswerFolder, type PassedAnswer } from './answer-folder.ts'
 import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
@@ -35,6 +30,8 @@ export interface AnalystEngineOptions {
   /** The number of connections for queries. */
   connections: number
   limits: AnalystLimits
+  /** Scopes to check at the start, beside that of all companies; any other is checked before its first query. */
+  scopes?: readonly AnalystScope[]
 }
 
 /** A query that was accepted and has not begun to run. */
@@ -53,6 +50,12 @@ export interface BegunQuery {
   answerQuickly(): Promise<QueryAnswer | undefined>
 }
 
+/** Whose query it is. */
+interface Asking {
+  name: string
+  scope: AnalystScope
+}
+
 /** A query that may run, without what ends the text of one that is answered from a file. */
 type RunnableQuery = Statement & { format: string }
 
@@ -65,6 +68,7 @@ interface HowToRun {
   last: ClickHouseSettings
   fallback: string
   endQueries: EndQueries
+  asking: Asking
 }
 
 type SendAnswer = (answer: QueryAnswer) => Promise<void>
@@ -103,8 +107,8 @@ const ANSWERS = 'answers'
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
 /**
- * Connections for analysts. They have only the analysts' role, do not wait for the services, and share no settings with
- * them.
+ * Connections for analysts, who share them. Each statement has only the role of its analyst. They do not wait for the
+ * services, and share no settings with them.
  */
 export class AnalystEngine {
   private readonly sessions: SessionPool
@@ -114,36 +118,42 @@ export class AnalystEngine {
   private readonly killer: SessionPool
   private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
-  private readonly rules: JudgeRules
+  private readonly zones = new TimeZones()
+  private readonly database: string
+  /** By the database of their scope. */
+  private readonly rules = new Map<string, Promise<ScopeRules>>()
 
   private constructor(
     { sessions, quick, killer }: Record<'sessions' | 'quick' | 'killer', SessionPool>,
     answers: AnswerFolder,
     limits: AnalystLimits,
-    rules: JudgeRules,
+    database: string,
   ) {
     this.answers = answers
     this.sessions = sessions
     this.quick = quick
     this.killer = killer
     this.limits = limits
-    this.rules = rules
+    this.database = database
   }
 
   /** @throws Error when the engine does not confine analysts as it must */
-  static async open({ engine, database, connections, limits }: AnalystEngineOptions): Promise<AnalystEngine> {
-    const own = analyticsDatabase(database)
-    // Why it runs before each query: if the engine ever replaces a broken connection, the new one has all rights again.
-    const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
+  static async open({
+    engine,
+    database,
+    connections,
+    limits,
+    scopes = [],
+  }: AnalystEngineOptions): Promise<AnalystEngine> {
+    const prelude = NO_ROLE
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
     const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
     const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
-    const rules = await killer.use((session) => rulesOf(session, own))
     const answers = await openAnswerFolder(path.resolve(engine.folder, ANSWERS))
-    const opened = new AnalystEngine({ sessions, quick, killer }, answers, limits, rules)
+    const opened = new AnalystEngine({ sessions, quick, killer }, answers, limits, database)
     try {
-      await killer.use((session) => requireAnalystsConfined(session, database, limitSettings(limits), rules))
+      for (const scope of [scopeOfAll(database), ...scopes]) await opened.rulesOf(scope)
     } catch (err) {
       opened.close()
       throw err
@@ -156,25 +166,25 @@ export class AnalystEngine {
    * share the time of one query.
    *
    * @param comment names the query for kill
-   * @param endQueries ends the queries of the same user that have an id
+   * @param endQueries ends the queries of the same analyst that have an id
    * @throws ClickHouseException when its settings or its format are not allowed
    */
-  begin(request: QueryRequest, comment: string, endQueries: EndQueries): BegunQuery {
-    const own = analystSettings(request.settings, this.limits, this.rules.zones)
+  begin(request: QueryRequest, comment: string, endQueries: EndQueries, asking: Asking): BegunQuery {
+    const own = analystSettings(request.settings, this.limits, this.zones)
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
     const judge = (session: QueryRunner, last: ClickHouseSettings = {}) =>
-      this.judge(session, request, { limits, own, last, fallback, endQueries })
+      this.judge(session, request, { limits, own, last, fallback, endQueries, asking })
     return {
       answer: (send) =>
         this.sessions.use(async (connection) => {
-          const session = within(budget, connection)
+          const session = within(budget, inScope(asking.scope, connection))
           return this.runIntoFile(session, await judge(session), { request, comment, send })
         }),
       answerQuickly: () =>
         this.quick.use(async (connection) => {
-          const session = within(timeBudget(QUICK_S), connection)
+          const session = within(timeBudget(QUICK_S), inScope(asking.scope, connection))
           try {
             return await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
           } catch (err) {
@@ -188,15 +198,15 @@ export class AnalystEngine {
   private async judge(
     session: QueryRunner,
     request: QueryRequest,
-    { limits, own, last, fallback, endQueries }: HowToRun,
+    { limits, own, last, fallback, endQueries, asking }: HowToRun,
   ): Promise<RunnableQuery> {
     const { params } = request
-    const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
+    const rules = { ...(await this.rulesOf(asking.scope)), user: asking.name }
+    const judged = await judgeQuery(session, textOf(request), params, limits, rules)
     const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
-    const ofClause = analystSettings(judged.settings, this.limits, this.rules.zones)
+    const ofClause = analystSettings(judged.settings, this.limits, this.zones)
     const filters = judged.settings.get(TABLE_FILTERS) ?? request.settings.get(TABLE_FILTERS)
-    const filtered =
-      filters === undefined ? {} : await judgeTableFilters(session, filters, limits, this.rules)
+    const filtered = filters === undefined ? {} : await judgeTableFilters(session, filters, limits, rules)
     const settings = { ...limits, ...own, ...ofClause, ...filtered, ...last }
     const text = judged.kills === undefined ? judged.text : killed(judged.kills, endQueries(judged.kills))
     return { text, settings, params, format }
@@ -227,6 +237,24 @@ export class AnalystEngine {
           summary,
         }),
     })
+  }
+
+  /**
+   * The rules of a scope. Before its first query it is checked that the engine confines the scope's role as it must: a
+   * company may get its first analyst at any time.
+   */
+  private rulesOf(scope: AnalystScope): Promise<ScopeRules> {
+    const known = this.rules.get(scope.database)
+    if (known !== undefined) return known
+    const made = this.killer.use(async (connection) => {
+      const session = inScope(scope, connection)
+      const rules = await scopeRules(session, scope, this.zones)
+      await requireAnalystsConfined(session, this.database, scope, limitSettings(this.limits), rules)
+      return rules
+    })
+    this.rules.set(scope.database, made)
+    made.catch(() => this.rules.delete(scope.database)) // the next query tries again
+    return made
   }
 
   /** Ends the queries whose comment begins with `comment`. chDB's interface cannot end a query, but a statement can. */
@@ -280,14 +308,21 @@ const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
     ),
 })
 
-async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRules> {
+/** The rules for all analysts who may read the same. */
+type ScopeRules = Omit<JudgeRules, 'user'>
+
+async function scopeRules(
+  session: QueryRunner,
+  { database }: AnalystScope,
+  zones: TimeZones,
+): Promise<ScopeRules> {
   const result = await session.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })
   const rows = result.text().trim().split('\n')
   return {
     functions: new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow)),
-    zones: new TimeZones(),
+    zones,
     tables: new Set([
-      ...ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`]),
+      ...analystViewNames().flatMap((view) => [view, `${database}.${view}`]),
       ...METADATA_TABLES,
     ]),
     statements: schemaStatements(database),

@@ -2,29 +2,43 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
-import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { expectHangingThread } from '../../shared/lifecycle/exit-with.ts'
 import { AnalystEngine, type AnalystEngineOptions, QUICK_AT_ONCE } from './analyst-engine.ts'
+import type { AnalystScope } from './analyst-scope.ts'
 import type { EndpointUser } from './endpoint-user.ts'
 import { ClickHouseException } from './exception.ts'
 import type { QueryRequest } from './query-request.ts'
 
 export interface AnalystsOptions extends AnalystEngineOptions {
-  password: string
   /** How many queries may wait. */
   waitingMax: number
+  /** How many queries of one analyst may wait. */
+  waitingMaxOfOne: number
 }
 
-/** The endpoint's user, in whose name all analysts query. */
-export interface Analysts extends EndpointUser, Closeable {
+/** Somebody who queries. */
+interface Analyst {
+  /** Unique. Queries of one name take turns with those of other names. */
+  name: string
+  scope: AnalystScope
+  /** The company that the scope shows; undefined: all of them. */
+  company?: string
+}
+
+/** Serves all analysts. */
+export interface Analysts extends Closeable {
+  userOf(analyst: Analyst): EndpointUser
+  /** Ends the queries of an analyst that wait or run. */
+  endQueriesOf(name: string): void
   /** How many queries wait for their turn now. */
   waiting: () => number
 }
 
 /** The largest body of a query. */
 const BODY_BYTES_MAX = 256 * 1_024
-const USER = 'analyst'
+/** The user who sees all companies. */
+export const USER_OF_ALL = 'analyst'
 /** Drivers name this database unless they are given another one; here it is the analysts' own. */
 const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
@@ -36,39 +50,42 @@ const KILL_EVERY_MS = 50
 const CLOSE_MS = 2_000
 
 /**
- * Serves the analysts: one judged SELECT a request, a limited number at once. A query ends when its client disconnects.
+ * Serves the analysts: one judged SELECT a request, a limited number at once, by turns. A query ends when its client
+ * disconnects.
  */
-export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
-  const { connections, database, limits } = options
+export async function openAnalysts({
+  waitingMax,
+  waitingMaxOfOne,
+  ...options
+}: AnalystsOptions): Promise<Analysts> {
+  const { connections, limits } = options
   const engine = await AnalystEngine.open(options)
   const line = (atOnce: number, atOnceOfOne = atOnce) =>
     new FairSemaphore({
       atOnce,
       atOnceOfOne,
       waitingMax,
+      waitingMaxOfOne,
       waitMs: limits.timeoutS * 1_000,
       rejection: (reason) =>
         new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
     })
-  const [quick, long] = [line(QUICK_AT_ONCE), line(connections)]
+  // One analyst never has all connections, if there are several.
+  const [quick, long] = [line(QUICK_AT_ONCE), line(connections, Math.max(1, connections - 1))]
   const unsent = line(UNSENT_AT_ONCE, UNSENT_OF_ONE)
-  const running = queriesById()
-  return {
-    name: 'analysts of ClickHouse',
-    user: USER,
-    password,
-    bodyBytesMax: BODY_BYTES_MAX,
-    mayGet: true,
-    waiting: () => quick.queued + long.queued + unsent.queued,
-    async answer(request, gone, send) {
-      requireDatabase(request, analyticsDatabase(database))
-      const { ended, forget } = running.add(request.queryId)
+  const running = queriesByName()
+  const answerAs =
+    (analyst: Analyst): EndpointUser['answer'] =>
+    async (request, gone, send) => {
+      requireDatabase(request, analyst.scope.database)
+      const { ended, forget } = running.add(analyst.name, request.queryId)
       const signal = AbortSignal.any([gone, ended])
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => engine.kill(comment).catch(() => undefined) // if this fails, the query's time limit ends it
-      const turn = { signal, tenant: USER }
+      const turn = { signal, tenant: analyst.name }
       try {
-        const query = engine.begin(request, comment, (queryId) => running.end(queryId))
+        const endQueries = (queryId: string) => running.end(analyst.name, isKilled, queryId)
+        const query = engine.begin(request, comment, endQueries, analyst)
         // Each query begins with a quick attempt, so that a short query never waits for long ones.
         const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
         if (soon !== undefined) await send(soon)
@@ -87,7 +104,20 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       } finally {
         forget()
       }
+    }
+  return {
+    name: 'analysts of ClickHouse',
+    userOf: (analyst) => ({
+      user: analyst.name,
+      ...(analyst.company === undefined ? {} : { company: analyst.company }),
+      bodyBytesMax: BODY_BYTES_MAX,
+      mayGet: true,
+      answer: answerAs(analyst),
+    }),
+    endQueriesOf(name) {
+      running.end(name, isRevoked)
     },
+    waiting: () => quick.queued + long.queued + unsent.queued,
     async close() {
       quick.close()
       long.close()
@@ -106,26 +136,37 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
   }
 }
 
-/** The queries that wait or run, by the ids that clients gave them; several may have the same. */
-function queriesById() {
-  const byId = new Map<string, Set<AbortController>>()
+const isKilled = () => new ClickHouseException('QUERY_WAS_CANCELLED', 'the query was killed.')
+const isRevoked = () =>
+  new ClickHouseException('AUTHENTICATION_FAILED', 'this user was revoked while the query ran.')
+
+/** The queries that wait or run, by the analyst's name and the ids that clients gave; several may have the same. */
+function queriesByName() {
+  const byName = new Map<string, Set<{ queryId: string; controller: AbortController }>>()
   return {
-    add(queryId: string): { ended: AbortSignal; forget: () => void } {
+    add(name: string, queryId: string): { ended: AbortSignal; forget: () => void } {
       const controller = new AbortController()
-      const same = byId.get(queryId) ?? new Set()
-      byId.set(queryId, same.add(controller))
+      const own = byName.get(name) ?? new Set()
+      const query = { queryId, controller }
+      byName.set(name, own.add(query))
       const forget = () => {
-        same.delete(controller)
-        if (same.size === 0) byId.delete(queryId)
+        own.delete(query)
+        if (own.size === 0) byName.delete(name)
       }
       return { ended: controller.signal, forget }
     },
-    /** @returns how many there were */
-    end(queryId: string): number {
-      const found = byId.get(queryId) ?? new Set()
-      for (const controller of found)
-        controller.abort(new ClickHouseException('QUERY_WAS_CANCELLED', 'the query was killed.'))
-      return found.size
+    /**
+     * Ends the queries of a name, all of them or those with an id.
+     *
+     * @param reason makes the error that they are answered with
+     * @returns how many there were
+     */
+    end(name: string, reason: () => ClickHouseException, queryId?: string): number {
+      const found = [...(byName.get(name) ?? [])].filter(
+        (one) => queryId === undefined || one.queryId === queryId,
+      )
+      for (const { controller } of found) controller.abort(reason())
+      return found.length
     },
   }
 }

@@ -4,6 +4,8 @@ const MB = 1_024 * 1_024
 
 /** More queries are refused, because each waits with its text in memory. */
 const WAITING_MAX = 500
+/** So that the queries of one analyst do not take the places of all others. */
+const WAITING_MAX_OF_ONE = 20
 /** One, so that an analyst's query leaves the rest of the machine to balances. */
 const THREADS = 1
 /** The values of an answer. The file that it is written to has a limit of its own. */
@@ -19,6 +21,12 @@ export function readAnalystsConfig(read: EnvReader) {
     read.integer(name, { about, default: fallback, min: 1, max })
   return {
     waitingMax: WAITING_MAX,
+    waitingMaxOfOne: WAITING_MAX_OF_ONE,
+    seesAll:
+      read.oneOf('ANALYST_ALL', ['on', 'off'], {
+        about: 'whether the user analyst may sign in, who sees the usage of all companies',
+        default: 'on',
+      }) === 'on',
     limits: {
       timeoutS: integer('ANALYST_QUERY_TIMEOUT_S', 'seconds a query of an analyst may take', 30, 3_600),
       memoryBytes:

@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { ClickHouseException } from './exception.ts'
 
 export interface Credentials {
-  user: string
+  /** Undefined with a Bearer token, which says by itself whose it is. */
+  user: string | undefined
   password: string
 }
 
@@ -31,11 +32,11 @@ export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchPara
 }
 
 /** Whether name and password are the expected ones; it takes the same time wherever they differ. */
-export const isUser = (expected: Credentials, given: Credentials): boolean =>
-  timingSafeEqual(digestOf(expected), digestOf(given))
+export const isUser = (expected: Credentials, { user = expected.user, password }: Credentials): boolean =>
+  timingSafeEqual(digestOf(expected), digestOf({ user, password }))
 
 /** The error for wrong credentials. It is the same for a wrong name and a wrong password. */
-export const refusedUser = ({ user }: Credentials): ClickHouseException =>
+export const refusedUser = ({ user = 'token' }: Credentials): ClickHouseException =>
   new ClickHouseException(
     'AUTHENTICATION_FAILED',
     `${user}: Authentication failed: password is incorrect, or there is no user with such name.`,
@@ -54,9 +55,14 @@ function fromOwnHeaders(headers: IncomingHttpHeaders): Credentials | undefined {
 
 function fromAuthorization({ authorization }: IncomingHttpHeaders): Credentials | undefined {
   if (authorization === undefined) return undefined
+  const [, token] = /^bearer\s+(\S+)\s*$/i.exec(authorization) ?? []
+  if (token !== undefined) return { user: undefined, password: token }
   const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(authorization) ?? []
   if (encoded === undefined)
-    throw new ClickHouseException('AUTHENTICATION_FAILED', 'Invalid authentication: only Basic is supported.')
+    throw new ClickHouseException(
+      'AUTHENTICATION_FAILED',
+      'Invalid authentication: only Basic and Bearer are supported.',
+    )
   const text = Buffer.from(encoded, 'base64').toString()
   const colon = text.indexOf(':')
   return colon < 0

@@ -1,4 +1,4 @@
-import type { Credentials } from './credentials.ts'
+import { type Credentials, isUser } from './credentials.ts'
 import type { QueryRequest } from './query-request.ts'
 
 /** The answer to a query. */
@@ -20,7 +20,10 @@ export interface QuerySummary {
 }
 
 /** A user whose queries the endpoint takes. */
-export interface EndpointUser extends Credentials {
+export interface EndpointUser {
+  user: string
+  /** The company that the user sees; undefined: all of them. */
+  company?: string
   /** The largest body, after decompression. */
   bodyBytesMax: number
   /** Whether queries may be sent with GET. */
@@ -35,3 +38,22 @@ export interface EndpointUser extends Credentials {
     send: (answer: QueryAnswer) => Promise<void>,
   ): Promise<void>
 }
+
+/** Everyone who may use the endpoint. */
+export interface EndpointUsers {
+  /** The user with these credentials; it takes as long for a wrong name as for a wrong password. */
+  find(given: Credentials): Promise<EndpointUser | undefined>
+}
+
+/** A user whose password this process knows. */
+export interface FixedUser extends EndpointUser {
+  password: string
+}
+
+/** Looks for a user among some whose passwords this process knows, and then among others. */
+export const fixedUsers = (fixed: readonly FixedUser[], others?: EndpointUsers): EndpointUsers => ({
+  async find(given) {
+    const found = fixed.filter((one) => isUser(one, given))
+    return found[0] ?? (await others?.find(given))
+  },
+})

@@ -4,14 +4,14 @@ import { takeOf } from '../../shared/http/limit-rate.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import type { AnalystMetrics } from './analyst-metrics.ts'
-import { isUser, readCredentials, refusedUser } from './credentials.ts'
-import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
+import { readCredentials, refusedUser } from './credentials.ts'
+import type { EndpointUser, EndpointUsers, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { type QueryRequest, readQueryRequest } from './query-request.ts'
 import { readPacking, replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 
 export interface EndpointOptions {
-  users: readonly EndpointUser[]
+  users: EndpointUsers
   facts: ServerFacts
   log: Logger
   metrics: AnalystMetrics
@@ -75,7 +75,7 @@ async function answerQuery(
   const describeToClient = (err: unknown) => (gone.signal.aborted ? GONE : describe(err, log))
   try {
     const given = readCredentials(req.headers, url) // before the body is read
-    user = users.find((one) => isUser(one, given))
+    user = await users.find(given)
     if (user === undefined) {
       const { headers } = await takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
@@ -84,6 +84,8 @@ async function answerQuery(
     if (req.method !== 'POST' && !user.mayGet)
       throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} sends queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
+    // The body may have taken long to arrive, and the user may have been revoked in the meantime.
+    if ((await users.find(given)) === undefined) throw refusedUser(given)
     asked = request
     await user.answer(request, gone.signal, async (answer) => {
       seen.answer = answer
@@ -102,6 +104,7 @@ async function answerQuery(
   log.info(
     {
       user: user.user,
+      ...(user.company === undefined ? {} : { company: user.company }),
       ms,
       rows: seen.answer?.summary().resultRows ?? 0,
       bytes: seen.bytes,

@@ -1,8 +1,8 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
-import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
+import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
+import type { AnalystScope } from './analyst-scope.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
-import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
+import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge/judge-resolved.ts'
 
 const ACCESS_DENIED = 497
@@ -28,21 +28,27 @@ const REFUSED_AS_RESOLVED = [
 ]
 
 /**
- * Checks at the start of the endpoint that each line of defence still works with this engine. A new version of the
+ * Checks before the first query of a scope that each line of defence still works with this engine. A new version of the
  * engine may print its trees in another form, or have a new way out.
  *
+ * @param session is in the scope
+ * @param database the services' own
  * @throws Error when a line of defence does not work
  */
 export async function requireAnalystsConfined(
-  session: ChdbSession,
+  session: QueryRunner,
   database: string,
+  scope: AnalystScope,
   settings: ClickHouseSettings,
-  rules: JudgeRules,
+  scopeRules: Omit<JudgeRules, 'user'>,
 ): Promise<void> {
+  const rules = { ...scopeRules, user: 'nobody' }
   const run = (text: string) => session.run({ text, settings, format: 'TabSeparated' })
   const roles = (await run('SELECT currentRoles()')).text().trim()
-  if (roles !== `['${ANALYST_ROLE}']`) throw new Error(`analysts would hold the roles ${roles}`)
-  for (const table of [`${database}.usage_events`, "file('/dev/null', 'LineAsString')"])
+  if (roles !== `['${scope.role}']`) throw new Error(`analysts would hold the roles ${roles}`)
+  const ofAll = analyticsDatabase(database)
+  const outside = [`${database}.usage_events`, "file('/dev/null', 'LineAsString')"]
+  for (const table of scope.database === ofAll ? outside : [...outside, `${ofAll}.events`])
     await requireDenied(`reading ${table}`, () => run(`SELECT count() FROM ${table}`))
   for (const query of REFUSED_BY_JUDGMENT)
     await requireDenied(`judging ${query}`, () => judgeQuery(session, query, {}, settings, rules))

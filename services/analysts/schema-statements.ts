@@ -1,4 +1,4 @@
-import { ANALYTICS_VIEWS } from '../../shared/clickhouse/analytics-database.ts'
+import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 
 const NAME = '(?:\\w+|`[^`\\\\]+`)'
 const TEXT = String.raw`'(?:[^'\\]|\\.)*'`
@@ -70,7 +70,7 @@ const unquoted = <T extends string | undefined>(name: T): T => name?.replaceAll(
  * change.
  */
 function showCreate(database: string, table: string): string | undefined {
-  if (!(ANALYTICS_VIEWS as readonly string[]).includes(table)) return undefined
+  if (!analystViewNames().includes(table)) return undefined
   return `SELECT concat('CREATE VIEW ${database}.${table}\\n(\\n', arrayStringConcat(groupArray(
       concat('    \`', name, '\` ', type, if(comment = '', '', concat(' COMMENT ''', replaceAll(comment, '''', ''''''), '''')))), ',\\n'), '\\n)') AS statement
     FROM (SELECT name, type, comment FROM system.columns

@@ -23,6 +23,10 @@ export interface Installation {
   dataFolder: string | undefined
   /** The URLs of servers, by the name of their setting; undefined where an engine is embedded. */
   urls: Readonly<Record<string, string | undefined>>
+  /** The services' database in ClickHouse. */
+  database: string
+  /** Host and port where analysts sign in, as in a URL; undefined when ClickHouse is a server. */
+  analystAddress: () => string | undefined
   /**
    * The addresses that this process listens on, by the name of their setting; undefined when other processes listen.
    */

@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { analysts } from './commands/analysts.ts'
 import { audit } from './commands/audit.ts'
 import { companies } from './commands/companies.ts'
 import { deadLetters } from './commands/dead-letters.ts'
@@ -8,4 +9,13 @@ import { rebuild } from './commands/rebuild.ts'
 import { trail } from './commands/trail.ts'
 
 /** Every maintenance command. */
-export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, doctor, keys, rebuild, trail]
+export const COMMANDS: readonly Command[] = [
+  analysts,
+  audit,
+  companies,
+  deadLetters,
+  doctor,
+  keys,
+  rebuild,
+  trail,
+]

@@ -70,6 +70,8 @@ export async function runOnServers(
       redis,
       dataFolder: undefined,
       urls: { DATABASE_URL: databaseUrl, CLICKHOUSE_URL: ch.url },
+      database: ch.database,
+      analystAddress: () => undefined,
       hosts: undefined,
     }
     const deps = { pool, openUsage, openClickHouse: openCh, openEventLog: openLog, purges, installation }

@@ -1,3 +1,4 @@
+import { keepCompanyViews } from '../../shared/clickhouse/company-views.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
@@ -37,6 +38,8 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
     const reached = crashAt(config.crashAt)
     const running = openRollup({ pool, clickhouse, metrics, log, reached }, config.rollup)
     opened.push(running)
+    const { database } = config.clickhouse
+    opened.push(keepCompanyViews({ pool, clickhouse, database }, log))
     const stuckMs = STATEMENTS_A_ROUND * queryTimeoutS * 1_000
     return {
       isLive: () => !running.isStuck(stuckMs),

@@ -1,11 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { queryRows } from '../../shared/clickhouse/clickhouse.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
-import type { Access } from '../../shared/http/open-access.ts'
 import type { Servers } from '../../shared/http/open-servers.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
+import { analystDatabaseRepository, analystRepository } from '../../shared/postgres/analysts.ts'
 import { analystMetrics } from '../analysts/analyst-metrics.ts'
-import { openAnalysts } from '../analysts/analysts.ts'
+import { scopeOfAll, scopeOfCompany } from '../analysts/analyst-scope.ts'
+import { analystUsers } from '../analysts/analyst-users.ts'
+import { type Analysts, openAnalysts, USER_OF_ALL } from '../analysts/analysts.ts'
+import { type EndpointUsers, type FixedUser, fixedUsers } from '../analysts/endpoint-user.ts'
+import { ClickHouseException } from '../analysts/exception.ts'
 import { clickHouseHttp } from '../analysts/http-endpoint.ts'
+import type { Parts } from './apps.ts'
 import { portsOf } from './ports.ts'
 import type { Start } from './start.ts'
 
@@ -27,23 +33,20 @@ const CONNECTIONS_MAX = 128
  * @throws StartupError when the port is taken
  */
 export async function startAnalystEndpoint(
-  { config, folder, engines, opened, metrics, log }: Start,
+  start: Start,
   servers: Servers,
-  access: Access,
+  parts: Pick<Parts, 'reportPool' | 'purges' | 'access'>,
 ): Promise<number | undefined> {
+  const { config, engines, opened, metrics, log } = start
   const { client, database, engine } = engines.clickhouse
   if (engine === undefined) return undefined
-  const { waitingMax, limits } = config.analysts
-  const password = await readOrMakeSecret(folder.join(ANALYST_PASSWORD_FILE), () =>
-    randomBytes(24).toString('base64url'),
-  )
+  const [first] = await analystDatabaseRepository(parts.reportPool).list()
   const analysts = await openAnalysts({
+    ...config.analysts,
+    scopes: first === undefined ? [] : [scopeOfCompany(database, first.number)],
     engine,
     database,
-    password,
     connections: config.clickhouse.analystQueries,
-    waitingMax,
-    limits,
   })
   opened.push(analysts)
   const [facts] = await queryRows<{ version: string; timeZone: string }>(
@@ -54,11 +57,11 @@ export async function startAnalystEndpoint(
   if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
   const server = await servers.open(
     clickHouseHttp({
-      users: [analysts],
+      users: await usersOf(start, analysts, parts),
       facts,
       log: log.child({ part: 'analysts' }),
       metrics: analystMetrics(metrics, analysts.waiting),
-      wrongPasswords: access.limits.wrongPasswords,
+      wrongPasswords: parts.access.limits.wrongPasswords,
     }),
     {
       ...portsOf(config).analysts,
@@ -67,4 +70,38 @@ export async function startAnalystEndpoint(
     },
   )
   return server.port
+}
+
+/** The analysts of companies, and the one who sees all companies. */
+async function usersOf(
+  { config, folder, engines, log }: Start,
+  analysts: Analysts,
+  { reportPool, purges }: Pick<Parts, 'reportPool' | 'purges'>,
+): Promise<EndpointUsers> {
+  const { database } = engines.clickhouse
+  const repository = analystRepository(reportPool)
+  const ofCompanies = analystUsers({
+    list: () =>
+      repository.listValid().catch((err: unknown) => {
+        log.warn({ err: loggableError(err) }, 'could not read who may sign in as an analyst')
+        throw new ClickHouseException(
+          [209, 'SOCKET_TIMEOUT'],
+          'who may sign in cannot be read now: try again.',
+        )
+      }),
+    purges,
+    serve: ({ name, company, number }) =>
+      analysts.userOf({ name, company, scope: scopeOfCompany(database, number) }),
+    endQueries: (name) => {
+      analysts.endQueriesOf(name)
+    },
+  })
+  const fixed: FixedUser[] = []
+  if (config.analysts.seesAll) {
+    const password = await readOrMakeSecret(folder.join(ANALYST_PASSWORD_FILE), () =>
+      randomBytes(24).toString('base64url'),
+    )
+    fixed.push({ ...analysts.userOf({ name: USER_OF_ALL, scope: scopeOfAll(database) }), password })
+  }
+  return fixedUsers(fixed, ofCompanies)
 }

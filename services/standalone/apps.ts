@@ -106,9 +106,7 @@ export const makeAdminApp = (
  */
 export function makeCommandsApp(
   parts: Parts,
-  config: StandaloneConfig,
-  folder: DataFolder,
-  log: Logger,
+  { log, ...setup }: CommandsSetup,
   stopping: AbortSignal,
 ): RequestListener {
   const { pool, eventLog, listedUpTo, purges } = parts
@@ -120,7 +118,7 @@ export function makeCommandsApp(
       openClickHouse: (queryTimeoutS) =>
         Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
       openEventLog: () => Promise.resolve(eventLog),
-      installation: installationOf(config, folder),
+      installation: installationOf(setup),
       purges,
     },
     log: log.child({ part: 'operator' }),
@@ -128,13 +126,22 @@ export function makeCommandsApp(
   })
 }
 
-const installationOf = (
-  { postgres, clickhouse, eventLog, redis, host, admin }: StandaloneConfig,
-  folder: DataFolder,
-): Installation => ({
-  eventLog,
-  redis,
-  dataFolder: folder.path,
-  urls: { DATABASE_URL: postgres.server?.url, CLICKHOUSE_URL: clickhouse.url },
-  hosts: { HOST: host, ADMIN_HOST: admin.host },
-})
+interface CommandsSetup extends Pick<Installation, 'analystAddress'> {
+  config: StandaloneConfig
+  folder: DataFolder
+  log: Logger
+}
+
+function installationOf({ config, folder, analystAddress }: Omit<CommandsSetup, 'log'>): Installation {
+  const { postgres, clickhouse, eventLog, redis, host, admin, analystHost } = config
+  const hosts = { HOST: host, ADMIN_HOST: admin.host }
+  return {
+    eventLog,
+    redis,
+    dataFolder: folder.path,
+    urls: { DATABASE_URL: postgres.server?.url, CLICKHOUSE_URL: clickhouse.url },
+    database: clickhouse.database,
+    analystAddress,
+    hosts: clickhouse.url === undefined ? { ...hosts, CLICKHOUSE_HTTP_HOST: analystHost } : hosts,
+  }
+}

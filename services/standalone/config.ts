@@ -22,12 +22,12 @@ export function readStandaloneConfig(read: EnvReader) {
     port: readPort(read, 'PORT', 'the port of the HTTP API', 8_080),
     admin: readAdminConfig(read, 9_464),
     dataDir: readDataDir(read),
-    analystPort: readPort(
-      read,
-      'CLICKHOUSE_HTTP_PORT',
-      'the port where analysts query ClickHouse, on 127.0.0.1',
-      8_123,
-    ),
+    analystPort: readPort(read, 'CLICKHOUSE_HTTP_PORT', 'the port where analysts query ClickHouse', 8_123),
+    analystHost: read.string('CLICKHOUSE_HTTP_HOST', {
+      about:
+        'the address CLICKHOUSE_HTTP_PORT is on; passwords travel in the clear unless TLS ends in front of it',
+      default: '127.0.0.1',
+    }),
     analysts: readAnalystsConfig(read),
     logLevel: readLogLevel(read),
     postgres: readPostgresConfig(read),

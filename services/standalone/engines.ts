@@ -1,5 +1,6 @@
 import { requireWholeTables } from '../../shared/clickhouse/broken-data-parts.ts'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { makeAllCompanyViews } from '../../shared/clickhouse/company-views.ts'
 import { LOADER_CONNECTIONS, ROLLUP_CLICKHOUSE_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { requireUsageStore } from '../../shared/clickhouse/require-usage-store.ts'
@@ -91,19 +92,20 @@ export async function openEngines(
 
 /**
  * Records in PostgreSQL which event log and which ClickHouse belong to it. If this is recorded already, checks that
- * they are the recorded ones.
+ * they are the recorded ones. Then it makes the views of companies in that ClickHouse.
  */
 async function enterPlaces(
   { postgres, eventLog }: StandaloneConfig,
   url: string,
-  { client }: OpenedClickHouse,
+  { client: clickhouse, database }: OpenedClickHouse,
   log: Logger,
 ): Promise<void> {
   const { statementTimeoutMs } = postgres
   const pool = openPool({ url, name: 'tally migrate', connectionsMax: 2, statementTimeoutMs, log })
   try {
     await prepareEventLog(eventLog, pool, log)
-    await requireUsageStore(client, pool, { enters: true })
+    await requireUsageStore(clickhouse, pool, { enters: true })
+    await makeAllCompanyViews({ pool, clickhouse, database })
   } finally {
     await pool.end()
   }

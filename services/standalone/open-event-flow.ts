@@ -1,3 +1,4 @@
+import { keepCompanyViews } from '../../shared/clickhouse/company-views.ts'
 import { latestUsageAt } from '../../shared/clickhouse/events/latest-usage.ts'
 import { type LatestSums, makeLatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -81,7 +82,7 @@ async function startLoader(
   return loader
 }
 
-/** Starts rollups and refills, which process loaded usage. */
+/** Starts rollups and refills, which process loaded usage, and the loop that makes the views of companies again after resets. */
 function startFollowers(
   { config, engines, opened, metrics, log }: Start,
   pools: Pools,
@@ -89,6 +90,8 @@ function startFollowers(
 ): void {
   const clickhouse = engines.rollupClickhouse.client
   opened.push(openRollup({ pool: pools.rollup, clickhouse, latestSums, metrics, log }, config.rollup))
+  const { database } = engines.clickhouse
+  opened.push(keepCompanyViews({ pool: pools.rollup, clickhouse, database }, log))
   const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }

@@ -13,8 +13,10 @@ export interface OpenPorts {
   address: string
   /** Host and port of probes and metrics, as in a URL. */
   adminAddress: string
-  /** The port where analysts query the embedded ClickHouse; undefined when ClickHouse is a server. */
-  analystPort: number | undefined
+  /** Host and port where analysts query the embedded ClickHouse; undefined when ClickHouse is a server. */
+  analystAddress: string | undefined
+  /** Whether one analyst may sign in who sees all companies. */
+  analystSeesAll: boolean
 }
 
 /**
@@ -26,7 +28,10 @@ export interface OpenPorts {
 export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> {
   const { config, folder, opened, log } = start
   const stopping = new AbortController()
-  const commands = makeCommandsApp(parts, config, folder, log, stopping.signal)
+  const analysts: { port: number | undefined } = { port: undefined }
+  const analystAddress = () =>
+    analysts.port === undefined ? undefined : `${hostToCall(config.analystHost)}:${analysts.port}`
+  const commands = makeCommandsApp(parts, { config, folder, log, analystAddress }, stopping.signal)
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
@@ -41,7 +46,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   let isServing = false
   const isReady = async () => isServing && (await parts.isReady())
   const adminServer = await servers.open(makeAdminApp({ ...parts, isReady }, config, log), ports.admin)
-  const analystPort = await startAnalystEndpoint(start, servers, parts.access)
+  analysts.port = await startAnalystEndpoint(start, servers, parts)
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
   const { requestTimeoutMs } = config
@@ -51,6 +56,7 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
     port,
     address: `${hostToCall(config.host)}:${port}`,
     adminAddress: `${hostToCall(config.admin.host)}:${adminServer.port}`,
-    analystPort,
+    analystAddress: analystAddress(),
+    analystSeesAll: config.analysts.seesAll,
   }
 }

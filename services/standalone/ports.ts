@@ -24,9 +24,10 @@ export const portsOf = (config: StandaloneConfig) =>
     },
     analysts: {
       name: 'the port of analysts',
-      host: '127.0.0.1',
+      host: config.analystHost,
       port: config.analystPort,
       portSetting: 'CLICKHOUSE_HTTP_PORT',
+      hostSetting: 'CLICKHOUSE_HTTP_HOST',
     },
   }) satisfies Record<string, Port>
 

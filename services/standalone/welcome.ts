@@ -4,7 +4,8 @@ import type { Tally } from './tally.ts'
 
 /** Makes the text that a user reads once Tally serves: its address, the files with the keys, and what to try next. */
 export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): string[] {
-  const { dataFolder, firstCompanies, missingKeys, analystPort, address, adminAddress } = tally
+  const { dataFolder, firstCompanies, missingKeys, analystAddress, analystSeesAll, address, adminAddress } =
+    tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
   const url = `http://${address}`
   return [
@@ -17,7 +18,9 @@ export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): 
       ({ name, mode, keyFile }) =>
         `The key of the ${mode} company "${name}" is not in ${show(path.basename(keyFile))} any more; "npm run keys -- issue --company ${name}" makes another.`,
     ),
-    ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
+    ...(analystAddress === undefined
+      ? []
+      : [analystsLine(analystAddress, analystSeesAll ? show(ANALYST_PASSWORD_FILE) : undefined)]),
     `Probes and metrics are on http://${adminAddress}.`,
     'Try next:',
     `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
@@ -25,5 +28,9 @@ export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): 
   ]
 }
 
-const analystsLine = (port: number, passwordFile: string): string =>
-  `Analysts query ClickHouse on http://127.0.0.1:${port} as "analyst", the password is in ${passwordFile}.`
+const analystsLine = (address: string, passwordFile: string | undefined): string =>
+  `Analysts query ClickHouse on http://${address}${
+    passwordFile === undefined
+      ? '; "npm run analysts -- add" makes one'
+      : ` as "analyst", the password is in ${passwordFile}`
+  }.`

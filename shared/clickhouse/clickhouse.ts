@@ -5,10 +5,10 @@ import {
   createClient,
 } from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
-import { analyticsDatabase } from './analytics-database.ts'
+import { EMBEDDED_COMPANIES_MAX } from './analytics-database.ts'
 import { ChdbConnection } from './embedded/chdb-connection.ts'
 import { FailedOpen, quoteIdentifier } from './embedded/chdb-session.ts'
-import { writeEngineConfig } from './embedded/engine-config.ts'
+import { type AnalystGrants, writeEngineConfig } from './embedded/engine-config.ts'
 import { explainFailedOpen } from './embedded/explain-failed-open.ts'
 import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
 
@@ -43,11 +43,8 @@ export type ClickHouseOptions = {
 
 interface EmbeddedOptions {
   folder: string
-  /**
-   * The databases whose analysts' views may be read in this process. Fixed when the engine starts. Default: the
-   * database of this client.
-   */
-  analyticsDatabases?: readonly string[]
+  /** What analysts may be able to read in this process. Fixed when the engine starts. Default: of this database. */
+  analystGrants?: AnalystGrants
 }
 
 /**
@@ -101,8 +98,9 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
       close: () => client.close(),
     }
   }
-  const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
-  const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
+  const { folder, connections } = options
+  const { analystGrants = { databases: [database], companiesMax: EMBEDDED_COMPANIES_MAX } } = options
+  const engine = { folder, engineArgs: await writeEngineConfig(folder, analystGrants) }
   const setup = `CREATE DATABASE IF NOT EXISTS ${quoteIdentifier(database)}; USE ${quoteIdentifier(database)}`
   const pool = await ChdbConnection.open({ ...engine, connections, settings, setup }).catch(
     async (err: unknown) => {

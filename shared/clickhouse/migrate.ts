@@ -1,17 +1,18 @@
-import path from 'node:path'
-import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
-import { PROJECT_ROOT } from '../config/project-root.ts'
 import type { Logger } from '../logging/logger.ts'
+import { makeAnalystViews } from './analyst-views.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { type OpenedClickHouse, queryRows } from './clickhouse.ts'
+import { pendingClickHouseMigrations } from './pending-migrations.ts'
+import { makePropertyFunction } from './property-function.ts'
 
 /**
- * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for
+ * Applies the files of clickhouse/ that are still missing, one statement each, and then makes the analysts' views of all
+ * companies. ClickHouse has no transactions for
  * these, so every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the
  * migration lock in PostgreSQL, so no other process migrates at the same time.
  */
 export async function migrateClickHouse(
-  { client, database, makeDatabase }: OpenedClickHouse,
+  { client, database, makeDatabase, engine }: OpenedClickHouse,
   log: Logger,
 ): Promise<void> {
   await makeDatabase?.()
@@ -25,9 +26,7 @@ export async function migrateClickHouse(
     'SELECT name, checksum FROM schema_migrations',
     {},
   )
-  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
-  const files = await readMigrations(path.join(PROJECT_ROOT, 'clickhouse'))
-  const pending = pendingMigrations(files, applied)
+  const pending = await pendingClickHouseMigrations(rows)
   for (const { name, sql, checksum } of pending) {
     const query = sql
       .replaceAll('{database}', database)
@@ -43,4 +42,8 @@ export async function migrateClickHouse(
     log.debug({ migration: name }, 'applied a ClickHouse migration')
   }
   if (pending.length > 0) log.info({ count: pending.length }, 'applied the ClickHouse migrations')
+  if (engine !== undefined) await makePropertyFunction(client)
+  const into = analyticsDatabase(database)
+  if (await makeAnalystViews(client, { database, into }))
+    log.info({ database: into }, "made the analysts' views")
 }

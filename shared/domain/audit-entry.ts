@@ -39,6 +39,8 @@ export type AuditedAction =
   | 'api_key.issued'
   | 'api_key.rotated'
   | 'api_key.revoked'
+  | 'analyst.added'
+  | 'analyst.revoked'
 
 /** A change that is to be recorded. */
 export interface NewAuditEntry {

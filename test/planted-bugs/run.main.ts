@@ -20,6 +20,7 @@ const COPIED = [
   'clients',
   'services',
   'clickhouse',
+  'contract',
   'docs/reference/keys.md',
   'openapi.yaml',
   'package.json',

@@ -419,6 +419,8 @@ describe('histories of requests with an Idempotency-Key against the table of doc
         redis: { url: undefined, timeoutMs: 100, prefix: '' },
         dataFolder: undefined,
         urls: {},
+        database: 'tally',
+        analystAddress: () => undefined,
         hosts: undefined,
       },
     }

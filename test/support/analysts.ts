@@ -1,6 +1,8 @@
 import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
 import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
-import { openAnalysts } from '../../services/analysts/analysts.ts'
+import { scopeOfAll } from '../../services/analysts/analyst-scope.ts'
+import { type Analysts, openAnalysts } from '../../services/analysts/analysts.ts'
+import { type EndpointUsers, fixedUsers } from '../../services/analysts/endpoint-user.ts'
 import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
 import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { listen } from '../../shared/http/http-server.ts'
@@ -48,23 +50,40 @@ export interface AnalystEndpoint {
   close(): Promise<void>
 }
 
+/** What a test may have otherwise. */
+export interface AnalystsOfTest {
+  log?: Logger
+  metrics?: Metrics
+  connections?: number
+  waitingMaxOfOne?: number
+  /** Who may sign in beside the analyst of all companies. */
+  others?: (analysts: Analysts) => EndpointUsers
+}
+
 export async function startAnalysts(
   clickhouse: OpenedClickHouse,
-  { log = testLog, metrics = openMetrics() }: { log?: Logger; metrics?: Metrics } = {},
+  {
+    log = testLog,
+    metrics = openMetrics(),
+    connections = 2,
+    waitingMaxOfOne = 100,
+    others,
+  }: AnalystsOfTest = {},
 ): Promise<AnalystEndpoint> {
   const { engine, database } = clickhouse
   if (engine === undefined) throw new Error('not embedded')
   const analysts = await openAnalysts({
     engine,
     database,
-    password: PASSWORD,
-    connections: 2,
+    connections,
     waitingMax: 500,
+    waitingMaxOfOne,
     limits: LIMITS,
   })
+  const ofAll = { ...analysts.userOf({ name: USER, scope: scopeOfAll(database) }), password: PASSWORD }
   const facts = { version: '26.7.2.1', timeZone: 'UTC' }
   const endpoint = clickHouseHttp({
-    users: [analysts],
+    users: fixedUsers([ofAll], others?.(analysts)),
     facts,
     log,
     metrics: analystMetrics(metrics, analysts.waiting),

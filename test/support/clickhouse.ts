@@ -1,6 +1,5 @@
 import { appendFile } from 'node:fs/promises'
 import path from 'node:path'
-import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { testLog } from './log.ts'
@@ -36,7 +35,7 @@ const open = (folder: string, database: string, connections = 2): Promise<Opened
     database,
     connections,
     queryTimeoutS: 30,
-    analyticsDatabases: DATABASES.map(analyticsDatabase),
+    analystGrants: { databases: DATABASES, companiesMax: 3 },
   })
 
 /** Makes a separate database for a test file, and migrates it. */

@@ -1,6 +1,8 @@
 import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
 import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
-import { openAnalysts } from '../../services/analysts/analysts.ts'
+import { scopeOfAll } from '../../services/analysts/analyst-scope.ts'
+import { openAnalysts, USER_OF_ALL } from '../../services/analysts/analysts.ts'
+import { fixedUsers } from '../../services/analysts/endpoint-user.ts'
 import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
@@ -47,9 +49,9 @@ const analysts =
     : await openAnalysts({
         engine,
         database: 'tally',
-        password: 'a password of analysts',
         connections: options.connections ?? 3,
         waitingMax: options.waitingMax ?? 500,
+        waitingMaxOfOne: options.waitingMax ?? 500,
         limits: {
           timeoutS: 30,
           memoryBytes: 1_024 * MB,
@@ -63,7 +65,17 @@ const analysts =
       })
 const server = await listen(
   clickHouseHttp({
-    users: analysts === undefined ? [trial] : [analysts, trial],
+    users: fixedUsers(
+      analysts === undefined
+        ? [trial]
+        : [
+            {
+              ...analysts.userOf({ name: USER_OF_ALL, scope: scopeOfAll('tally') }),
+              password: 'a password of analysts',
+            },
+            trial,
+          ],
+    ),
     facts: { version: '26.7.2.1', timeZone: 'UTC' },
     log: testLog,
     metrics: analystMetrics(openMetrics(), () => 0),

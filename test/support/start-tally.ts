@@ -73,7 +73,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const url = await waitForUrl(child, () => output)
-  const [, analystUrl = ''] = /^Analysts query ClickHouse on (\S+)/m.exec(output) ?? []
+  const [, analystUrl = ''] = /^Analysts query ClickHouse on ([^\s;]+)/m.exec(output) ?? []
   const [, adminUrl = ''] = /^Probes and metrics are on (\S+)\.$/m.exec(output) ?? []
   const readKey = (name: string) => readFile(path.join(dataFolder, name), 'utf8').then((text) => text.trim())
   const stop = () => {

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { EndpointUser, QueryAnswer } from '../../services/analysts/endpoint-user.ts'
+import type { FixedUser, QueryAnswer } from '../../services/analysts/endpoint-user.ts'
 import { ClickHouseException } from '../../services/analysts/exception.ts'
 import { type QueryRequest, textOf } from '../../services/analysts/query-request.ts'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
@@ -19,7 +19,7 @@ export interface TrialOptions {
 }
 
 /** A user of the HTTP endpoint, so that services in separate processes can share one embedded ClickHouse. */
-export interface Trial extends EndpointUser, Closeable {}
+export interface Trial extends FixedUser, Closeable {}
 
 const DEFAULT_FORMAT = 'TabSeparated'
 

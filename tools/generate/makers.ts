@@ -2,6 +2,13 @@ import { contractTypes, handledTypes } from './contract-types.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
+import { viewsPage } from './views-page.ts'
 
 /** The makers of all generated files. */
-export const MAKERS: readonly Maker[] = [contractTypes, handledTypes, performancePage, plantedBugsPage]
+export const MAKERS: readonly Maker[] = [
+  contractTypes,
+  handledTypes,
+  performancePage,
+  plantedBugsPage,
+  viewsPage,
+]

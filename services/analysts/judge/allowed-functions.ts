@@ -127,7 +127,7 @@ const SCALAR = {
   others: `
   bar currentDatabase currentUser formatReadableDecimalSize formatReadableQuantity formatReadableSize
   formatReadableTimeDelta generateUUIDv4 identity ignore isDecimalOverflow materialize parseReadableSize
-  parseReadableSizeOrNull parseTimeDelta rand rand64 randCanonical revision seriesOutliersDetectTukey throwIf toTypeName transform version`,
+  parseReadableSizeOrNull parseTimeDelta property rand rand64 randCanonical revision seriesOutliersDetectTukey throwIf toTypeName transform version`,
 }
 
 const AGGREGATE = `

@@ -26,6 +26,8 @@ export interface JudgeRules extends CallRules {
   statements: (text: string) => string | undefined
   /** The settings that a query may have. */
   settings: readonly string[]
+  /** The analyst's name. */
+  user: string
 }
 
 /** A connection, or a wrapper that limits the statements on one. */
@@ -103,7 +105,7 @@ export async function judgeWritten(
       'ACCESS_DENIED',
       'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.',
     )
-  const select = withOwnSettings(written, rules.settings)
+  const select = withOwnNames(written, rules)
   // A brace in the SETTINGS clause holds no parameter.
   const hasMap = [...clauses.settings.values()].some((value) => value.startsWith('{'))
   const tokens = hasMap ? (await formatAndTokenize(session, text, limits)).tokens : allTokens
@@ -133,20 +135,26 @@ function splitWrapped(text: string): { before: string; select: string; after: st
   return { before, select, after }
 }
 
-/** Text and quoted names, or the table that lists all settings of the engine. */
-const SETTINGS_TABLE = /(['`])(?:\\[^]|(?!\1)[^\\])*\1|\bsystem\.settings\b(?!\.)/g
-/** No tool names it more often; each replacement makes the text longer. */
-const SETTINGS_TABLES_MAX = 20
+/** Text and quoted names, the table that lists all settings of the engine, or a call that tells the user. */
+const REPLACED =
+  /(['`])(?:\\[^]|(?!\1)[^\\])*\1|\bsystem\.settings\b(?!\.)|\b(?:currentUser|current_user|session_user|user)\(\)/gi
+/** No tool names them more often; each replacement makes the text longer. */
+const REPLACED_MAX = 20
 
-/** Replaces the table of settings by those that a query may have: clients send what they find there. */
-function withOwnSettings(select: string, names: readonly string[]): string {
-  const own = names.map((name) => `'${name}'`).join(', ')
+/**
+ * Replaces the table of settings by those that a query may have: clients send what they find there. And replaces the
+ * user, who would be the engine's one user, by the analyst's name, under the column's name. Without brackets these words
+ * may be columns, and stay as they are.
+ */
+function withOwnNames(select: string, { settings, user }: Pick<JudgeRules, 'settings' | 'user'>): string {
+  const own = settings.map((name) => `'${name}'`).join(', ')
   const shown = `(SELECT * REPLACE (toUInt8(0) AS readonly) FROM system.settings WHERE name IN (${own}))`
   let replaced = 0
-  return select.replace(SETTINGS_TABLE, (found) => {
-    if (found !== 'system.settings') return found
-    if (++replaced > SETTINGS_TABLES_MAX) throw tooMuchToJudge()
-    return shown
+  return select.replace(REPLACED, (found, quote?: string) => {
+    const isCall = found.endsWith('()')
+    if (quote !== undefined || (!isCall && found !== 'system.settings')) return found
+    if (++replaced > REPLACED_MAX) throw tooMuchToJudge()
+    return isCall ? `('${user}' AS \`${found}\`)` : shown
   })
 }
 

@@ -122,7 +122,7 @@ function requireWrittenFormat([format]: readonly SyntaxNode[], name: string): vo
 /** The longest list that counts as a short literal. Nobody writes a longer one by hand. */
 const LIST_CHARACTERS_MAX = 4_096
 /** The functions that make a token of a property. */
-const HASHING = /^(?:SHA256|substring|lower|hex|unhex|toFixedString|negate|_CAST|CAST)$/i
+const HASHING = /^(?:property|SHA256|substring|lower|hex|unhex|toFixedString|negate|_CAST|CAST)$/i
 
 /** Checks that the value searched for is the same for all rows, or that the list is a short literal. */
 function requireWrittenOut([list, value]: readonly SyntaxNode[], name: string): void {

@@ -67,6 +67,9 @@ export function checkExposure(hosts: Readonly<Record<string, string>>): Finding[
   const open = Object.entries(hosts).filter(([, host]) => !LOOPBACK.test(host))
   if (open.length === 0) return [ok(part, 'open to this machine alone')]
   return open.map(([setting, host]) =>
-    warning(part, `${setting} is ${host}: API keys travel in the clear unless TLS ends in front of it`),
+    warning(
+      part,
+      `${setting} is ${host}: API keys and passwords travel in the clear unless TLS ends in front of it`,
+    ),
   )
 }

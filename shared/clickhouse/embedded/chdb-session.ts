@@ -10,6 +10,8 @@ export interface Statement {
   params?: Readonly<Record<string, string>>
   /** For a query without a FORMAT clause. */
   format?: string
+  /** Runs before this query, in place of the connection's own prelude. */
+  prelude?: string
 }
 
 export interface ChdbSessionOptions {
@@ -67,12 +69,13 @@ export class ChdbSession {
   }
 
   /** Runs statements one after the other and returns what they print. */
-  async run({ text, settings, params = {}, format }: Statement): Promise<ChdbResult> {
+  async run({ text, settings, params = {}, format, prelude }: Statement): Promise<ChdbResult> {
     requireParameters(text, params)
     return this.guarded(() => {
       const set = assign([...this.settingStatements(settings), ...parameterStatements(params)])
       // Why no abort signal: it would only reject the promise, while the query goes on and keeps its connection.
-      return this.session.queryAsync(`${this.prelude}${set}${text}`, format === undefined ? {} : { format })
+      const before = prelude === undefined ? this.prelude : `${prelude}; `
+      return this.session.queryAsync(`${before}${set}${text}`, format === undefined ? {} : { format })
     })
   }
 

@@ -1,12 +1,27 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { NONE_BYTES } from '../../lifecycle/disk-space.ts'
+import { analyticsDatabase, companyDatabase } from '../analytics-database.ts'
 
 /** This role may do everything. */
 const SERVICE_ROLE = 'tally_service'
 
-/** This role may read the analysts' views and nothing else: no other table, no file, no address. */
+/** This role may read the views of all companies and nothing else: no other table, no file, no address. */
 export const ANALYST_ROLE = 'tally_analyst'
+
+/** This role may read the views of one company and nothing else; it is called like their database. */
+export const companyRole = (database: string, number: number): string => companyDatabase(database, number)
+
+/** What analysts of this engine may be able to read. */
+export interface AnalystGrants {
+  /** The services' databases whose views analysts may read. */
+  databases: readonly string[]
+  /**
+   * How many companies have a role of their own. A role is granted on a database that need not exist yet, so the roles
+   * are always the same, and a company's first analyst needs no restart.
+   */
+  companiesMax: number
+}
 
 const FILE = 'engine.xml'
 
@@ -20,17 +35,13 @@ const FILE = 'engine.xml'
  * zone would be wrong. Tally itself uses local time nowhere.
  *
  * @param folder the engine's data folder; made if it is missing, and then readable by this user alone
- * @param analyticsDatabases the databases whose views analysts may read
  * @returns arguments for the first connection; later ones use the engine as it was started
  */
-export async function writeEngineConfig(
-  folder: string,
-  analyticsDatabases: readonly string[],
-): Promise<string[]> {
+export async function writeEngineConfig(folder: string, grants: AnalystGrants): Promise<string[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = path.resolve(folder, FILE)
   const draft = `${file}.${process.pid}.new`
-  await writeFile(draft, configOf(analyticsDatabases), { mode: 0o600, flush: true })
+  await writeFile(draft, configOf(grants), { mode: 0o600, flush: true })
   await rename(draft, file)
   process.env['TZ'] = 'UTC'
   return [`--config-file=${file}`, `--users_config=${file}`]
@@ -44,7 +55,7 @@ export async function writeEngineConfig(
  *
  * Why some of the disk is kept free: inserts, merges and rollups stop while PostgreSQL still has room for its WAL.
  */
-const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse>
+const configOf = (grants: AnalystGrants): string => `<clickhouse>
   <storage_configuration><disks><default>
     <keep_free_space_bytes>${NONE_BYTES}</keep_free_space_bytes>
   </default></disks></storage_configuration>
@@ -57,8 +68,11 @@ const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse
       <grants><query>GRANT ALL ON *.*</query></grants>
     </${SERVICE_ROLE}>
     <${ANALYST_ROLE}>
-      <grants>${analyticsDatabases.map(grantOf).join('')}</grants>
+      <grants>${grants.databases.map(analyticsDatabase).map(grantOf).join('')}</grants>
     </${ANALYST_ROLE}>
+    ${companyRolesOf(grants)
+      .map(({ role, database }) => `<${role}><grants>${grantOf(database)}</grants></${role}>`)
+      .join('\n    ')}
   </roles>
   <users>
     <default>
@@ -66,7 +80,7 @@ const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse
       <networks><ip>::/0</ip></networks>
       <profile>default</profile>
       <quota>default</quota>
-      <grants><query>GRANT ${SERVICE_ROLE}, ${ANALYST_ROLE}</query></grants>
+      <grants><query>GRANT ${[SERVICE_ROLE, ANALYST_ROLE, ...companyRolesOf(grants).map(({ role }) => role)].join(', ')}</query></grants>
     </default>
   </users>
 </clickhouse>
@@ -81,3 +95,11 @@ function grantOf(database: string): string {
     throw new Error(`not a name for an analytics database: ${JSON.stringify(database)}`)
   return `<query>GRANT SELECT ON ${database}.*</query>`
 }
+
+const companyRolesOf = ({ databases, companiesMax }: AnalystGrants): { role: string; database: string }[] =>
+  databases.flatMap((database) =>
+    Array.from({ length: companiesMax }, (_, i) => ({
+      role: companyRole(database, i + 1),
+      database: companyDatabase(database, i + 1),
+    })),
+  )

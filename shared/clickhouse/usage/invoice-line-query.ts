@@ -5,6 +5,7 @@ import type { InvoiceLine } from '../../domain/billing/rate-usage.ts'
 import { clampRange } from '../../domain/time-range.ts'
 import type { Aggregation } from '../../domain/usage-aggregate.ts'
 import { isMetric } from '../../domain/usage-source.ts'
+import { quoteLiteral } from '../quote-literal.ts'
 import { propertyPair, propertyToken } from './property-token.ts'
 
 /**
@@ -80,12 +81,6 @@ function hasAny(pairs: readonly Pair[]): string {
   const tokens = pairs.map((pair) => `'${propertyToken(...pair)}'`)
   return `arrayExists(token -> lower(hex(token)) IN (${tokens.join(', ')}), property_tokens)`
 }
-
-/** Any text as a literal for ClickHouse. Control characters are escaped, so that a query can be read line by line. */
-const quoteLiteral = (text: string): string =>
-  `'${text
-    .replace(/[\\']/g, '\\$&')
-    .replace(/[\u0000-\u001f\u007f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`)}'`
 
 const timeLiteral = (second: number): string =>
   `toDateTime('${new Date(second * 1_000).toISOString().slice(0, 19).replace('T', ' ')}', 'UTC')`

@@ -79,7 +79,9 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     REVOKE UPDATE ON usage_store FROM ${service};
     REVOKE UPDATE ON event_revisions FROM ${service};
     GRANT UPDATE (sent_at) ON event_revisions TO ${service};
-    REVOKE UPDATE ON audit_trail FROM ${service};
+    REVOKE UPDATE ON audit_trail, analysts, analyst_databases FROM ${service};
+    GRANT UPDATE (revoked_at) ON analysts TO ${service};
+    GRANT UPDATE (shown_namespace) ON analyst_databases TO ${service};
     REVOKE UPDATE ON prices, rate_cards, rates, rate_prices, contracts, contract_lines, contract_line_overrides, contract_credits
       FROM ${service};
     GRANT UPDATE (description, updated_at, archived_at) ON prices TO ${service};

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { askAt, AUTHORIZATION, PASSWORD, USER } from '../../support/analysts.ts'
 import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
 import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
@@ -12,7 +13,7 @@ const QUANTITY = '1234567890.000000000000000001'
 const SUM = '24691357800000.00000000000002'
 /** The sum in the form of drivers, with 18 decimal places. */
 const PADDED_SUM = `${SUM}0000`
-const VIEWS = 'daily_usage events'
+const VIEWS = analystViewNames().sort().join(' ')
 const DATABASE = 'tally_analytics'
 
 describe('drivers of analysts, with their default settings', function () {

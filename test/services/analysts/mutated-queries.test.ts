@@ -16,6 +16,7 @@ import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { type AnalystEndpoint, LIMITS, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
@@ -95,9 +96,10 @@ describe('mutated queries at the ClickHouse endpoint', function () {
           .map((line) => JSON.parse(line) as FunctionRow),
       ),
       zones: new TimeZones(),
-      tables: new Set(['events', 'daily_usage', `${analytics}.events`, `${analytics}.daily_usage`]),
+      tables: new Set(analystViewNames().flatMap((view) => [view, `${analytics}.${view}`])),
       statements: schemaStatements(analytics),
       settings: SETTINGS_OF_ANALYSTS,
+      user: 'somebody',
     }
   })
   after(async () => {

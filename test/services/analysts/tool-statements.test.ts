@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { DATABASES_TABLE, METADATA_TABLES } from '../../../services/analysts/judge/metadata-tables.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
@@ -81,7 +82,7 @@ describe('what tools ask at the ClickHouse endpoint', () => {
     )
     const own = `database = '${endpoint.database}'`
     expect(await read(`SELECT name FROM system.tables WHERE ${own} ORDER BY name`)).to.equal(
-      'daily_usage\nevents\n',
+      `${analystViewNames().sort().join('\n')}\n`,
     )
     expect(await read('SELECT count() FROM system.parts')).to.equal('0\n')
     expect(await read(`SELECT count() FROM system.columns WHERE ${own} AND table = 'usage_events'`)).to.equal(

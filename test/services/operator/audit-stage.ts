@@ -63,6 +63,8 @@ export async function makeAuditStage(purpose: string) {
       redis: { url: undefined, timeoutMs: 100, prefix: '' },
       dataFolder: undefined,
       urls: {},
+      database: 'tally',
+      analystAddress: () => undefined,
       hosts: undefined,
     },
   }

@@ -6,7 +6,8 @@ describe('what a start tells', () => {
     port: 8080,
     address: '127.0.0.1:8080',
     adminAddress: '127.0.0.1:9464',
-    analystPort: undefined,
+    analystAddress: '127.0.0.1:8123',
+    analystSeesAll: true,
     dataFolder: '/data',
     firstCompanies: [{ name: 'sandbox', mode: 'test' as const, keyFile: '/data/test-api-key' }],
     missingKeys: [{ name: 'default', mode: 'live' as const, keyFile: '/data/api-key' }],
@@ -18,5 +19,16 @@ describe('what a start tells', () => {
       /^The key of the live company "default" is not in .*data\/api-key any more; "npm run keys -- issue --company default" makes another\.$/,
     )
     expect(welcome({ ...tally, missingKeys: [] }, 1).join()).to.not.include('any more')
+  })
+
+  it('says how analysts sign in', () => {
+    const told = (changes: Partial<typeof tally>) =>
+      welcome({ ...tally, ...changes }, 1).find((line) => line.startsWith('Analysts '))
+    expect(told({})).to.match(
+      / on http:\/\/127\.0\.0\.1:8123 as "analyst", the password is in \S+analyst-password\.$/,
+    )
+    expect(told({ analystSeesAll: false })).to.equal(
+      'Analysts query ClickHouse on http://127.0.0.1:8123; "npm run analysts -- add" makes one.',
+    )
   })
 })

@@ -27,7 +27,10 @@ describe('the migrations of ClickHouse', function () {
   })
 
   const migrationNames = async () =>
-    (await readdir(path.join(PROJECT_ROOT, 'clickhouse'))).map((file) => file.replace('.sql', '')).sort()
+    (await readdir(path.join(PROJECT_ROOT, 'clickhouse')))
+      .filter((file) => file.endsWith('.sql'))
+      .map((file) => file.replace('.sql', ''))
+      .sort()
   const appliedIn = ({ client }: OpenedClickHouse) =>
     queryRows<{ name: string; applied_at: string }>(
       client,

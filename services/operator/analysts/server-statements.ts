@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto'
+import { quoteIdentifier } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+
+/** What analysts of a company need on a ClickHouse server, beside the company's database and its views. */
+export interface ServerAnalyst {
+  /** The services' database, and the tables in it that the views read. */
+  database: string
+  tables: readonly string[]
+  /** The company's database, and the views in it. Its role is called like it. */
+  companyDatabase: string
+  views: readonly string[]
+  /** The user that Tally's services sign in as. */
+  service: string
+  user: string
+  password: string
+}
+
+/** The user whose rights the views read with. */
+const DEFINER = 'tally_views'
+const PROFILE = 'tally_analysts'
+const QUOTA = 'tally_analysts'
+
+/**
+ * Every limit is fixed, except for those that clients lower by habit. With readonly = 2 a client may send settings.
+ * The numbers are the defaults of the embedded engine.
+ */
+const LIMITS = [
+  'readonly = 2 CONST',
+  'allow_ddl = 0 CONST',
+  'allow_introspection_functions = 0 CONST',
+  'max_execution_time = 30 MIN 1 MAX 30',
+  'max_threads = 2 MIN 1 MAX 2',
+  'max_result_rows = 1000000 MIN 1 MAX 1000000',
+  'max_result_bytes = 134217728 CONST',
+  'max_memory_usage = 1073741824 CONST',
+  'max_rows_to_read = 10000000000 CONST',
+  'max_temporary_data_on_disk_size_for_query = 1073741824 CONST',
+  'max_concurrent_queries_for_user = 3 CONST',
+  'query_plan_direct_read_from_text_index = 0 CONST',
+  'optimize_move_to_prewhere_if_final = 0 CONST',
+]
+
+/** A statement, and why it is there. */
+export interface ServerStatement {
+  why: string
+  sql: string
+}
+
+/**
+ * The statements that an administrator of a ClickHouse server runs, so that an analyst signs in there and sees one
+ * company. No test runs them: here is no ClickHouse server. The tests parse them with the embedded engine.
+ */
+export function serverStatements(of: ServerAnalyst): ServerStatement[] {
+  const [user, role, database] = [of.user, of.companyDatabase, of.database].map(quoteIdentifier)
+  const service = quoteIdentifier(of.service)
+  const digest = hash('sha256', of.password, 'hex')
+  return [
+    {
+      why: 'the user whose rights the views read with; nobody can sign in as it',
+      sql: `CREATE USER IF NOT EXISTS ${DEFINER} NOT IDENTIFIED HOST NONE`,
+    },
+    ...of.tables.map((table) => ({
+      why: 'a table beneath the views',
+      sql: `GRANT SELECT ON ${database}.${quoteIdentifier(table)} TO ${DEFINER}`,
+    })),
+    ...of.views.map((view) => ({
+      why: 'again after each npm run migrate that makes the views anew',
+      sql: `ALTER TABLE ${role}.${quoteIdentifier(view)} MODIFY SQL SECURITY DEFINER DEFINER = ${DEFINER}`,
+    })),
+    { why: "the company's role", sql: `CREATE ROLE IF NOT EXISTS ${role}` },
+    {
+      why: 'it reads the views of the company and nothing else',
+      sql: `GRANT SELECT ON ${role}.* TO ${role}`,
+    },
+    {
+      why: 'limits',
+      sql: `CREATE SETTINGS PROFILE IF NOT EXISTS ${PROFILE} SETTINGS ${LIMITS.join(', ')}`,
+    },
+    {
+      why: 'the analyst; the password is stored as its SHA-256',
+      sql: `CREATE USER ${user} IDENTIFIED WITH sha256_hash BY '${digest}' SETTINGS PROFILE '${PROFILE}'`,
+    },
+    { why: 'the one role', sql: `GRANT ${role} TO ${user}` },
+    { why: 'in force from the start', sql: `SET DEFAULT ROLE ${role} TO ${user}` },
+    {
+      why: 'what an analyst may use in an hour',
+      sql: `CREATE QUOTA IF NOT EXISTS ${QUOTA} KEYED BY user_name FOR INTERVAL 1 hour MAX queries = 10000, read_rows = 100000000000, execution_time = 3600`,
+    },
+    { why: 'for this analyst, too', sql: `ALTER QUOTA ${QUOTA} TO ${user}` },
+    {
+      why: 'the second line: on the tables, everyone but Tally and its views sees no row',
+      sql: `CREATE ROW POLICY IF NOT EXISTS tally_nobody ON ${database}.* AS RESTRICTIVE FOR SELECT USING 0 TO ALL EXCEPT ${service}, ${DEFINER}`,
+    },
+    {
+      why: 'Tally and its views go on to see all rows',
+      sql: `CREATE ROW POLICY IF NOT EXISTS tally_services ON ${database}.* AS PERMISSIVE FOR SELECT USING 1 TO ${service}, ${DEFINER}`,
+    },
+    { why: 'no files, addresses or other databases', sql: `REVOKE SOURCES ON *.* FROM ${user}, ${role}` },
+  ]
+}

@@ -1,0 +1,117 @@
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { PROJECT_ROOT } from '../config/project-root.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
+import { quoteLiteral } from './quote-literal.ts'
+import { type AnalystView, readViewsContract, type ViewColumn } from './views-contract.ts'
+
+/** Which views are made, and where. Names of databases are letters, digits and underscores. */
+export interface ViewsScope {
+  /** The services' database. */
+  database: string
+  /** The analysts' database. */
+  into: string
+  /** The namespace of the one company whose usage the views have. Without it they have the usage of all companies. */
+  namespaceId?: string | undefined
+}
+
+const FOLDER = path.join(PROJECT_ROOT, 'clickhouse/views')
+
+/** The ends of lines that are in one kind of views only. */
+const ALL_COMPANIES = ' -- all companies'
+const ONE_COMPANY = ' -- one company'
+
+/**
+ * Makes the analysts' views in a database of theirs, and the database if it is missing. Does nothing if the views are
+ * up to date. Each view is replaced at once, so that queries always find it.
+ *
+ * The comment of the database notes what its views were made from. It is emptied first: after a crash the views are
+ * made again.
+ *
+ * @returns whether views were made
+ */
+export async function makeAnalystViews(client: ClickHouse, scope: ViewsScope): Promise<boolean> {
+  const { into } = scope
+  requireName(into)
+  const statements = await viewStatements(scope)
+  const note = `Usage for analysts; made from ${hash('sha256', JSON.stringify(statements), 'hex').slice(0, 16)}`
+  const [found] = await queryRows<{ comment: string }>(
+    client,
+    'SELECT comment FROM system.databases WHERE name = {into:String}',
+    { into },
+  )
+  if (found?.comment === note) return false
+  const setNote = (text: string) =>
+    client.command({ query: `ALTER DATABASE ${into} MODIFY COMMENT ${quoteLiteral(text)}` })
+  if (found === undefined) await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${into}` })
+  else if (found.comment !== '') await setNote('')
+  for (const query of statements) await client.command({ query })
+  await setNote(note)
+  return true
+}
+
+/** The statements that make the views, in the order of the contract. */
+async function viewStatements(scope: ViewsScope): Promise<string[]> {
+  requireName(scope.database)
+  const { namespaceColumn, views } = readViewsContract()
+  const first = scope.namespaceId === undefined ? [namespaceColumn] : []
+  return Promise.all(
+    views.map(async (view) =>
+      createStatement(view, [...first, ...view.columns], await selectOf(view.name, scope), scope),
+    ),
+  )
+}
+
+/** It reads with the rights of the one who makes it: analysts have none on the tables beneath. */
+const createStatement = (
+  { name, meaning }: AnalystView,
+  columns: readonly ViewColumn[],
+  select: string,
+  { into }: ViewsScope,
+): string => `CREATE OR REPLACE VIEW ${into}.${name}
+(
+${columns.map((one) => `    ${one.name} ${one.type} COMMENT ${quoteLiteral(commentOf(one))}`).join(',\n')}
+)
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+AS ${select}
+COMMENT ${quoteLiteral(meaning)}`
+
+/** What the comment of a column says. */
+export const commentOf = ({ meaning, unit }: Pick<ViewColumn, 'meaning' | 'unit'>): string =>
+  unit === undefined ? meaning : `${meaning} Unit: ${unit}.`
+
+/** The SELECT of a view, from its file: without comments, with the lines of its scope. */
+async function selectOf(name: string, scope: ViewsScope): Promise<string> {
+  const { database, namespaceId } = scope
+  const [inScope, outOfScope] =
+    namespaceId === undefined ? [ALL_COMPANIES, ONE_COMPANY] : [ONE_COMPANY, ALL_COMPANIES]
+  const lines = (await withParts(name))
+    .split('\n')
+    .filter((line) => !line.trimStart().startsWith('--') && !line.endsWith(outOfScope))
+  const text = lines
+    .map((line) => (line.endsWith(inScope) ? line.slice(0, -inScope.length) : line))
+    .join('\n')
+  const filled = text
+    .replaceAll('{database}', database)
+    .replaceAll('{namespace}', () => quoteLiteral(namespaceId ?? ''))
+  const left = /\{[^}]*\}|--/.exec(filled)?.[0]
+  if (left !== undefined) throw new Error(`the view ${name} has ${left} in its statement`)
+  return filled.trimEnd()
+}
+
+const PART = /\{part (\w+)\}/g
+
+/** The text of a view's file, with the parts that several views share. */
+async function withParts(name: string): Promise<string> {
+  const text = await readFile(path.join(FOLDER, `${name}.sql`), 'utf8')
+  const names = new Set([...text.matchAll(PART)].map(([, part = '']) => part))
+  const parts = new Map<string, string>()
+  for (const part of names) parts.set(part, await readFile(path.join(FOLDER, 'parts', `${part}.sql`), 'utf8'))
+  return text.replaceAll(PART, (_, part: string) => `\n${parts.get(part) ?? ''}`)
+}
+
+function requireName(database: string): void {
+  if (!/^\w+$/.test(database))
+    throw new Error(`not a name for a database of analysts: ${JSON.stringify(database)}`)
+}

@@ -1,0 +1,119 @@
+import { hash, randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { CommandDeps } from '../../../services/operator/command.ts'
+import { runCommand } from '../../../services/operator/run-command.ts'
+import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { keepCompanyViews } from '../../../shared/clickhouse/company-views.ts'
+import { newUuid } from '../../../shared/domain/ids.ts'
+import { analystDatabaseRepository } from '../../../shared/postgres/analysts.ts'
+import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { withTransaction } from '../../../shared/postgres/core/transaction.ts'
+import { makeCompany } from '../../../shared/postgres/make-company.ts'
+import { openPurges } from '../../../shared/redis/purges.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
+import { testLog } from '../../support/log.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+describe('analysts on a ClickHouse server', () => {
+  let db: TestDatabase
+  let clickhouse: OpenedClickHouse
+  let acme: string
+
+  before(async () => {
+    ;[db, clickhouse] = await Promise.all([
+      createDatabase('analysts'),
+      createClickHouse('analysts on a server'),
+    ])
+    acme = await makeCompany(db.pool, { name: 'acme', mode: 'test' })
+  })
+  after(async () => {
+    await clickhouse.close()
+    await db.close()
+  })
+
+  const run = async (...words: string[]) => {
+    const lines: string[] = []
+    const print = (line: string) => lines.push(line)
+    const deps = {
+      pool: db.pool,
+      openClickHouse: () => Promise.resolve(clickhouse.client),
+      purges: openPurges(undefined),
+      installation: {
+        urls: { CLICKHOUSE_URL: 'http://services:secret@clickhouse:8123' },
+        database: clickhouse.database,
+        analystAddress: () => undefined,
+      },
+    } as unknown as CommandDeps
+    const context = { print, showProgress: print, signal: new AbortController().signal }
+    const code = await runCommand('analysts', words, deps, testLog, context)
+    return { code, output: lines.join('\n') }
+  }
+  const viewsIn = (database: string) =>
+    queryRows<{ name: string; text: string }>(
+      clickhouse.client,
+      'SELECT name, as_select AS text FROM system.tables WHERE database = {database:String} ORDER BY name',
+      { database },
+    )
+
+  it('are made by statements that ClickHouse can parse, over views that are there', async () => {
+    const { code, output } = await run('sql', '--company', 'acme', '--name', 'ada')
+    expect(code, output).to.equal(0)
+    const statements = output.split('\n').filter((line) => line.endsWith(';'))
+    expect(statements).to.have.length.above(15)
+    for (const statement of statements)
+      await queryRows(clickhouse.client, 'SELECT formatQuery({text:String})', {
+        text: statement.slice(0, -1),
+      })
+    expect(output.match(/^-- not tried on a server: /gm)).to.have.length(statements.length)
+    const own = `${clickhouse.database}_company_1`
+    const made = await viewsIn(own)
+    expect(made.map(({ name }) => name)).to.include.members(['daily_usage', 'events'])
+    for (const { name } of made)
+      expect(output).to.include(
+        `ALTER TABLE \`${own}\`.\`${name}\` MODIFY SQL SECURITY DEFINER DEFINER = tally_views;`,
+      )
+    const granted = [...output.matchAll(/^GRANT SELECT ON `\w+`\.`(\w+)` TO tally_views;$/gm)].map(
+      ([, name]) => name,
+    )
+    expect(granted).to.include.members(['usage_events', 'usage_by_day', 'usage_dirty_slots', 'rollup_epochs'])
+    const [, password = ''] = /^-- The password is shown this once: (tally_analyst_\w+)$/m.exec(output) ?? []
+    expect(output).to.include(
+      `CREATE USER \`ada\` IDENTIFIED WITH sha256_hash BY '${hash('sha256', password, 'hex')}'`,
+    )
+    expect(output).to.include('TO ALL EXCEPT `services`, tally_views;')
+  })
+
+  it('are not added by Tally, which has no say over users there', async () => {
+    const { code, output } = await run('add', '--company', 'acme', '--name', 'ada')
+    expect(code).to.equal(1)
+    expect(output).to.match(/npm run analysts -- sql/)
+  })
+
+  it('have views that follow a reset, made by whatever process keeps them', async () => {
+    const parts = { pool: db.pool, clickhouse: clickhouse.client, database: clickhouse.database }
+    const keepers = [keepCompanyViews(parts, testLog), keepCompanyViews(parts, testLog)]
+    try {
+      const namespaceId = newUuid()
+      await withTransaction(db.pool, (client) =>
+        companyRepository(client).replaceNamespace(acme, namespaceId),
+      )
+      await until(async () => (await analystDatabaseRepository(db.pool).listOutdated()).length === 0)
+      for (const { name, text } of await viewsIn(`${clickhouse.database}_company_1`))
+        expect(text, name).to.include(namespaceId)
+    } finally {
+      for (const keeper of keepers) await keeper.close()
+    }
+  })
+
+  it('get numbers one after the other, up to a limit, each for good', async () => {
+    const companies: string[] = []
+    for (let i = 0; i < 6; i++)
+      companies.push(await makeCompany(db.pool, { name: `company ${randomUUID()}`, mode: 'live' }))
+    const enter = (id: string) =>
+      withTransaction(db.pool, (client) => analystDatabaseRepository(client).enter(id, 5))
+    const numbers = (await Promise.all(companies.map(enter))).map((entered) => entered?.number)
+    expect(numbers.filter((number) => number !== undefined).sort()).to.deep.equal([2, 3, 4, 5])
+    expect((await Promise.all(companies.map(enter))).map((entered) => entered?.number)).to.deep.equal(numbers)
+  })
+})
