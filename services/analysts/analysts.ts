@@ -118,22 +118,26 @@ export async function openAnalysts({
       running.end(name, isRevoked)
     },
     waiting: () => quick.queued + long.queued + unsent.queued,
-    async close() {
-      quick.close()
-      long.close()
-      unsent.close()
-      const deadline = performance.now() + CLOSE_MS
-      while (quick.atWork + long.atWork > 0) {
-        if (performance.now() > deadline) {
-          expectHangingThread()
-          throw new Error('a query of an analyst cannot be ended')
-        }
-        await engine.kill(COMMENT)
-        await sleep(KILL_EVERY_MS)
-      }
-      engine.close()
-    },
+    close: () => endAll(engine, { quick, long, unsent }),
   }
+}
+
+/** Ends all queries, those that wait at once, and closes the engine. */
+async function endAll(
+  engine: AnalystEngine,
+  { quick, long, unsent }: Record<'quick' | 'long' | 'unsent', FairSemaphore>,
+): Promise<void> {
+  for (const line of [quick, long, unsent]) line.close()
+  const deadline = performance.now() + CLOSE_MS
+  while (quick.atWork + long.atWork > 0) {
+    if (performance.now() > deadline) {
+      expectHangingThread()
+      throw new Error('a query of an analyst cannot be ended')
+    }
+    await engine.kill(COMMENT)
+    await sleep(KILL_EVERY_MS)
+  }
+  engine.close()
 }
 
 const isKilled = () => new ClickHouseException('QUERY_WAS_CANCELLED', 'the query was killed.')
