@@ -77,7 +77,11 @@ DEFINER = CURRENT_USER SQL SECURITY DEFINER
 AS ${select}
 COMMENT ${quoteLiteral(meaning)}`
 
-/** What the comment of a column says. */
+/**
+ * What the comment of a column says.
+ *
+ * @internal
+ */
 export const commentOf = ({ meaning, unit }: Pick<ViewColumn, 'meaning' | 'unit'>): string =>
   unit === undefined ? meaning : `${meaning} Unit: ${unit}.`
 

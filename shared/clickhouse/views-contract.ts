@@ -33,6 +33,11 @@ export interface ViewsContract {
   views: readonly AnalystView[]
 }
 
+/**
+ * The file of the contract.
+ *
+ * @internal
+ */
 export const VIEWS_FILE = 'contract/views.yaml'
 
 /** @see VIEWS_FILE */

@@ -78,6 +78,7 @@ describe('attacks on the ClickHouse endpoint', () => {
   it('left no trace of any attack', async () => {
     expect(existsSync(targets.written)).to.equal(false)
     expect(await traces()).to.deep.equal(untouched)
+    // The function is `property`.
     expect(untouched).to.include({ events: '1', functions: '1' })
     expect((await endpoint.ask('SELECT count() FROM events')).text).to.equal('0\n')
   })

@@ -3,6 +3,7 @@ import { commentOf, makeAnalystViews } from '../../../shared/clickhouse/analyst-
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
+import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import { readViewsContract, type ViewColumn } from '../../../shared/clickhouse/views-contract.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
@@ -140,6 +141,19 @@ describe('the views of analysts and their contract', () => {
       )
     await migrateClickHouse(clickhouse, testLog)
     await requireContract(ofAll, (columns) => [namespaceColumn, ...columns])
+  })
+
+  it('have the function for tokens again when it is missing or another one', async () => {
+    const token = async () =>
+      (await rowsOf<{ token: string }>("SELECT lower(hex(property('model', 'large'))) AS token"))[0]?.token
+    for (const change of [
+      'DROP FUNCTION property',
+      'CREATE OR REPLACE FUNCTION property AS (name, value) -> concat(name, value)',
+    ]) {
+      await run(change)
+      await migrateClickHouse(clickhouse, testLog)
+      expect(await token(), change).to.equal(propertyToken('model', 'large'))
+    }
   })
 
   it('of one company look for its namespace in the index of each table', async () => {
