@@ -19,8 +19,11 @@ import { rollupMetrics } from './rollup-metrics.ts'
 /** What the log says when the rollup service fails for too long. */
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
-/** One connection for the lock of the first build, one for counts, and one for probes. */
-export const ROLLUP_CONNECTIONS = 3
+/**
+ * One connection for the lock of the first build, one for counts, one for probes, and two for the copies of dimension
+ * tables: one of them holds a lock.
+ */
+export const ROLLUP_CONNECTIONS = 5
 
 /** The first count waits this long after a start, because the start itself has much to do. */
 const COUNT_FIRST_MS = 60_000
