@@ -24,6 +24,12 @@ export function readRollupConfig(read: EnvReader) {
       min: 10,
       max: 60_000,
     }),
+    /** The pause between two looks for changed rows, which are copied for analysts. */
+    dimensionsPauseMs: read.tuning('ROLLUP_DIMENSIONS_PAUSE_MS', {
+      default: 1_000,
+      min: 10,
+      max: 60_000,
+    }),
     /** How long after its end a slot is computed. Usage that is stored later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
@@ -80,7 +86,7 @@ export function readRollupConfig(read: EnvReader) {
   }
 }
 
-export type RollupConfig = Omit<ReturnType<typeof readRollupConfig>, 'counting'>
+export type RollupConfig = Omit<ReturnType<typeof readRollupConfig>, 'counting' | 'dimensionsPauseMs'>
 
 /** Settings of the rollup service in a process of its own. */
 export const readRollupServiceConfig = (read: EnvReader) => ({

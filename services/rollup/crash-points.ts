@@ -15,6 +15,11 @@ export const ROLLUP_POINTS = [
   'rollup-late-days', // their days and the days' totals are recomputed
   'rollup-late-months', // the months of those days are recomputed; the marks are not cancelled yet
   'rollup-cancelled', // the marks are cancelled
+  'dimensions-emptied', // PostgreSQL went back: the copies are empty, and not begun again
+  'dimensions-read', // changed rows of a table are read
+  'dimensions-stored', // they are in ClickHouse
+  'dimensions-reached', // PostgreSQL knows how far the copies are, ClickHouse does not yet
+  'dimensions-noted', // ClickHouse knows it, too
 ] as const
 
 export type RollupPoint = (typeof ROLLUP_POINTS)[number]

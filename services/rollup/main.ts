@@ -8,12 +8,16 @@ import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { getsOn } from '../../shared/service/gets-on.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
+import { keepDimensions } from './keep-dimensions.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
 /** How long rounds may fail without a break before /readyz reports it. */
 const FAILING_MAX_MS = 30_000
-/** One connection for statements, which run one after the other, and one for probes. */
-const CLICKHOUSE_CONNECTIONS = 2
+/**
+ * One connection for statements of rollups, which run one after the other, one for the copies of dimension tables, and
+ * one for probes.
+ */
+const CLICKHOUSE_CONNECTIONS = 3
 /** A round may have this many statements, and each may take as long as the query timeout. */
 const STATEMENTS_A_ROUND = 20
 
@@ -40,12 +44,19 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
     opened.push(running)
     const { database } = config.clickhouse
     opened.push(keepCompanyViews({ pool, clickhouse, database }, log))
+    const dimensions = keepDimensions(
+      { pool, clickhouse, metrics, log, reached },
+      config.rollup.dimensionsPauseMs,
+    )
+    opened.push(dimensions)
     const stuckMs = STATEMENTS_A_ROUND * queryTimeoutS * 1_000
     return {
       isLive: () => !running.isStuck(stuckMs),
       isReady: () =>
         getsOn({
-          work: running,
+          work: {
+            listTroubles: (forMs) => [...running.listTroubles(forMs), ...dimensions.listTroubles(forMs)],
+          },
           pool,
           clickhouse,
           failingMaxMs: FAILING_MAX_MS,

@@ -19,8 +19,11 @@ import { rollupMetrics } from './rollup-metrics.ts'
 /** The log message when the rollup service has been failing for too long. */
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
-/** One connection for the lock of the first build, one for counts, one for probes, and two for views of analysts. */
-export const ROLLUP_CONNECTIONS = 5
+/**
+ * One connection for the lock of the first build, one for counts, one for probes, two for views of analysts, and two for
+ * the copies of dimension tables: one of them holds a lock.
+ */
+export const ROLLUP_CONNECTIONS = 7
 
 /** How long after a start the first count begins. It waits because the start itself has much to do. */
 const COUNT_FIRST_MS = 60_000

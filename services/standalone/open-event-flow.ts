@@ -10,6 +10,7 @@ import { openAcceptance, type OpenedAcceptance } from '../gateway/open-acceptanc
 import type { Loader } from '../loader/load-usage.ts'
 import { openLoader } from '../loader/open-loader.ts'
 import { openRefill } from '../refill/open-refill.ts'
+import { keepDimensions } from '../rollup/keep-dimensions.ts'
 import { openRollup } from '../rollup/open-rollup.ts'
 import type { Pools } from './open-pools.ts'
 import { type RequiredRoom, requireRoom } from './require-room.ts'
@@ -92,6 +93,9 @@ function startFollowers(
   opened.push(openRollup({ pool: pools.rollup, clickhouse, latestSums, metrics, log }, config.rollup))
   const { database } = engines.clickhouse
   opened.push(keepCompanyViews({ pool: pools.rollup, clickhouse, database }, log))
+  // On the connections of requests: a statement of the rollups may take long, and these take milliseconds.
+  const dimensionParts = { pool: pools.rollup, clickhouse: engines.clickhouse.client }
+  opened.push(keepDimensions({ ...dimensionParts, metrics, log }, config.rollup.dimensionsPauseMs))
   const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }

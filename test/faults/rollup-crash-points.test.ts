@@ -3,11 +3,13 @@ import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
 import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
+import { auditCopies } from '../support/dimension-stage.ts'
 import { SEED, tell } from '../support/fault-seed.ts'
 import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
 import { until } from '../support/until.ts'
@@ -28,6 +30,8 @@ const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
   'rollup-slot-totals',
   'rollup-closed',
 ])
+/** The point that comes when PostgreSQL went back to an earlier state. */
+const NEEDS_EARLIER_STATE: RollupPoint = 'dimensions-emptied'
 
 const LATE_TIMES = { min: 2, max: 5 }
 const CRASH_MS = 60_000
@@ -53,9 +57,12 @@ describe('a crash of the rollup service at a named point', function () {
   for (const point of ROLLUP_POINTS)
     it(`(${point}) changes no answer`, async () => {
       const { rollup } = stage.services
+      if (point === NEEDS_EARLIER_STATE)
+        await until(async () => (await dimensionRepository(clickhouse.client).current()).position > 0)
       await rollup.kill9()
       if (NEED_BUILD.has(point)) await forgetRollups()
       if (NEED_DAY_END.has(point)) await rebuildUpToYesterday()
+      if (point === NEEDS_EARLIER_STATE) await stage.pool.query('UPDATE dimension_copy SET reached = 0')
       await stage.ledger.during(async () => {
         const startedAt = performance.now()
         await crashAt(point)
@@ -77,10 +84,18 @@ describe('a crash of the rollup service at a named point', function () {
     )
   })
 
+  it('leaves copies for analysts that are equal', async () => {
+    const { findings, totals } = await auditCopies(stage.pool, clickhouse.client, CRASH_MS)
+    expect(findings).to.deep.equal([])
+    for (const table of ['accounts', 'metrics', 'event_revisions'])
+      expect(totals.find((one) => one.table === table)?.postgres.rows, table).to.be.above(0)
+  })
+
   /** Starts the service, and waits until it has crashed at the point. */
   async function crashAt(point: RollupPoint): Promise<void> {
     const { min, max } = LATE_TIMES
-    const isRare = NEED_BUILD.has(point) || NEED_DAY_END.has(point) || OF_SLOTS.has(point)
+    const isRare =
+      NEED_BUILD.has(point) || NEED_DAY_END.has(point) || OF_SLOTS.has(point) || point === NEEDS_EARLIER_STATE
     const times = isRare ? 1 : min + randomInteger(random, max - min + 1)
     const before = stage.services.rollup.process
     await stage.restart('rollup', { CRASH_AT: `${point}:${times}` }).catch((err: unknown) => {

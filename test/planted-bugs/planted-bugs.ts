@@ -1894,4 +1894,48 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: '    if (owner === lockFile)\n',
     suites: ['shared/postgres/embedded-postgres'],
   },
+  {
+    name: 'dimension copied before its transaction ended',
+    file: 'services/rollup/copy-dimensions.ts',
+    right: '    if (!(await hasSettled(deps, bound, signal))) return { rows: 0, isComplete: false }\n',
+    wrong: '    void hasSettled\n',
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'how far copies are is noted before their rows are stored',
+    file: 'services/rollup/copy-dimensions.ts',
+    right: '    rows += await copyRows(deps, page)\n',
+    wrong:
+      '    await copies.note({ ...copy, position: page.at(-1)?.number ?? upTo })\n    rows += await copyRows(deps, page)\n',
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'copies of a later state of PostgreSQL stay when it went back',
+    file: 'services/rollup/copy-dimensions.ts',
+    right: 'if (current.position <= state.reached) return current',
+    wrong: 'if (current.position <= state.reached || current.fill > 0) return current',
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'a row that was deleted keeps its copy',
+    file: 'shared/postgres/dimension-changes.ts',
+    right: "`'is_deleted', (r.namespace_id IS NULL)::integer`",
+    wrong: "`'is_deleted', 0`",
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'balances of analysts count grants that expired',
+    file: 'clickhouse/views/balances.sql',
+    right:
+      't.effective_at <= now_micros\n                AND (t.expires_at IS NULL OR t.expires_at > now_micros)',
+    wrong: 't.effective_at <= now_micros',
+    suites: ['services/standalone/copies-for-analysts'],
+  },
+  {
+    name: 'the audit of copies compares the numbers of changes alone',
+    file: 'services/operator/audit/audit-dimensions.ts',
+    right: 'row?.number === copy?.number && row?.digest === copy?.digest',
+    wrong: 'row?.number === copy?.number',
+    suites: ['services/operator/audit-dimensions'],
+  },
 ]

@@ -16,6 +16,7 @@ import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, type AuditResult, type Finding, isClean } from '../audit/audit-result.ts'
 import { type AuditDeps, auditUsage } from '../audit/audit-usage.ts'
+import { runDimensionAudit } from '../audit/run-dimension-audit.ts'
 import type { Command, CommandContext } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
@@ -47,14 +48,22 @@ export const audit: Command = {
     'The audit ends at the last event that is loaded. If a gateway was killed, it ends earlier for a minute and a half: before',
     'the reports that may still arrive from that gateway. It fails when records have been waiting to be loaded for longer than',
     '--lag-max-s.',
+    'With --dimensions it compares something else instead: the rows that analysts read beside usage (accounts, customers,',
+    'grants …) in PostgreSQL with their copies in ClickHouse. It prints their count and digest for each table, and names each',
+    'row that differs. Rows that were just changed are waited for, half a minute at most.',
     '',
+    '  --dimensions        compares the copies of accounts, customers, grants … and not usage',
     '  --from, --to TIME   only what was accepted or corrected in this range, such as 2026-01-31T12:00:00Z',
     `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
     `  --round-lines N     lines that are compared at once, ${LINES_A_ROUND} unless given, ${LINES_A_ROUND_MIN} or more: fewer take less`,
     '                      memory here and more of the time of ClickHouse',
     '',
   ],
-  usage: ['audit', 'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N] [--round-lines N]'],
+  usage: [
+    'audit',
+    'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N] [--round-lines N]',
+    'audit -- --dimensions',
+  ],
   async run(args, { pool, openUsage, openClickHouse }, context) {
     const { values } = parseArgs({
       args: [...args],
@@ -63,8 +72,10 @@ export const audit: Command = {
         to: { type: 'string' },
         'lag-max-s': { type: 'string', default: LAG_MAX_S },
         'round-lines': { type: 'string', default: LINES_A_ROUND },
+        dimensions: { type: 'boolean', default: false },
       },
     })
+    if (values.dimensions) return runDimensionAudit(pool, await openClickHouse(), context)
     const wanted = {
       from: parseSecond(values.from, '--from', 0),
       to: parseSecond(values.to, '--to', Infinity),

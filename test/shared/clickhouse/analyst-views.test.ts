@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import { commentOf, makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { copyOf } from '../../../shared/clickhouse/dimensions.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import { readViewsContract, type ViewColumn } from '../../../shared/clickhouse/views-contract.ts'
+import { DIMENSION_TABLES } from '../../../shared/domain/dimension-table.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
@@ -163,6 +165,9 @@ describe('the views of analysts and their contract', () => {
         [makeReport(), makeReport({ namespaceId: OTHER_NAMESPACE })].map(usageEventToLine).join('\n'),
       ),
     )
+    for (const table of DIMENSION_TABLES)
+      for (const namespaceId of [NAMESPACE, OTHER_NAMESPACE])
+        await run(`INSERT INTO ${database}.${copyOf(table)} (namespace_id) VALUES ('${namespaceId}')`)
     for (const { name } of views) {
       const plan = await rowsOf<{ explain: string }>(`EXPLAIN indexes = 1 SELECT * FROM ${ofOne}.${name}`)
       const text = plan.map(({ explain }) => explain).join('\n')

@@ -83,7 +83,7 @@ describe('the schema in PostgreSQL', () => {
     for (const { relname, guarded, policies } of tables) {
       expect(guarded, relname).to.equal(true)
       // The tables that services read for all companies may be read for all of them, but not written.
-      const isForAll = ['event_revisions', 'usage_counts'].includes(relname)
+      const isForAll = ['dimension_changes', 'event_revisions', 'usage_counts'].includes(relname)
       const further = isForAll ? ['of_maintenance r'] : []
       expect(policies, relname).to.deep.equal([...further, 'of_namespace *'])
     }

@@ -1,0 +1,13 @@
+-- As in accounts.
+SELECT
+    t.namespace_id AS namespace_id, -- all companies
+    t.rate_card_id AS rate_card_id,
+    t.name AS name,
+    t.external_id AS external_id,
+    t.currency AS currency,
+    t.description AS description,
+    fromUnixTimestamp64Micro(t.created_at, 'UTC') AS created_at,
+    fromUnixTimestamp64Micro(t.updated_at, 'UTC') AS updated_at,
+    fromUnixTimestamp64Micro(t.archived_at, 'UTC') AS archived_at
+FROM {database}.dimension_rate_cards AS t FINAL
+WHERE t.namespace_id = {namespace} -- one company

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DimensionCopy, dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
+import { groupBy } from '../../shared/collections/group-by.ts'
+import { DIMENSION_TABLES } from '../../shared/domain/dimension-table.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type {
+  DimensionChange,
+  dimensionChangeRepository,
+  DimensionState,
+} from '../../shared/postgres/dimension-changes.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+import type { RollupPoint } from './crash-points.ts'
+
+export interface CopyDimensionsDeps {
+  changes: ReturnType<typeof dimensionChangeRepository>
+  copies: ReturnType<typeof dimensionRepository>
+  /** Runs work that no other process runs at the same time. @throws DomainError conflict when one does */
+  alone: (work: () => Promise<void>) => Promise<void>
+  /** Called when the copies are emptied, because PostgreSQL went back to an earlier state. */
+  onRefill: (position: number, reached: number) => void
+  reached: Reached<RollupPoint>
+}
+
+export interface DimensionsCopied {
+  rows: number
+  /** Whether everything is copied that was committed when this round began. */
+  isComplete: boolean
+}
+
+/** A number that may be passed once all transactions with lower ids have ended. */
+interface Bound {
+  upTo: number
+  at: Micros
+  xid: string
+}
+
+const ROWS_AT_ONCE = 5_000
+/** While nothing changes, ClickHouse is asked how far it is, and notes up to when it is complete, this often. */
+const IDLE_NOTE_MS = 10_000
+const ATTEMPTS = 5
+const ATTEMPT_MS = 40
+
+/**
+ * Copies rows that changed in PostgreSQL to ClickHouse. Each row is read as it is, and stored with the number of its
+ * last change as its version. So nothing changes when a row is copied twice, in another order, or by several
+ * processes. ClickHouse itself keeps how far it is: an empty one, or an older backup of it, gets what it lacks.
+ *
+ * @returns one round
+ */
+export function dimensionCopier(
+  deps: CopyDimensionsDeps,
+): (signal: AbortSignal) => Promise<DimensionsCopied> {
+  const { changes, copies } = deps
+  let known: DimensionCopy | undefined
+  let askedAt = -Infinity
+  let bound: Bound | undefined
+  return async (signal) => {
+    const state = await changes.look()
+    // Its transaction is of a state that PostgreSQL went back from, or what changed last is gone.
+    if (bound !== undefined && state.newest < bound.upTo) bound = undefined
+    const isIdle = known !== undefined && bound === undefined && state.newest <= known.position
+    if (isIdle && performance.now() - askedAt < IDLE_NOTE_MS) return { rows: 0, isComplete: true }
+    known = await readCurrent(deps, state)
+    askedAt = performance.now()
+    if (bound === undefined && state.newest > known.position)
+      bound = { upTo: state.newest, at: state.at, xid: await changes.beginAfter() }
+    if (bound === undefined) {
+      await copies.note(known, state.at)
+      return { rows: 0, isComplete: true }
+    }
+    if (!(await hasSettled(deps, bound, signal))) return { rows: 0, isComplete: false }
+    const copied = await copyUpTo(deps, known, bound, signal)
+    known = copied.copy
+    if (copied.isComplete) bound = undefined
+    return copied
+  }
+}
+
+/** How far ClickHouse is. When that is further than PostgreSQL ever was, ClickHouse begins again from nothing. */
+async function readCurrent(deps: CopyDimensionsDeps, state: DimensionState): Promise<DimensionCopy> {
+  const { changes, copies, alone, onRefill, reached } = deps
+  const current = await copies.current()
+  if (current.position <= state.reached) return current
+  await alone(async () => {
+    const [again, now] = [await copies.current(), await changes.look()]
+    if (again.position <= now.reached) return
+    onRefill(again.position, now.reached)
+    for (const table of DIMENSION_TABLES) await copies.empty(table)
+    reached('dimensions-emptied')
+    await copies.note({ fill: again.fill + 1, position: 0 })
+  })
+  return copies.current()
+}
+
+async function hasSettled(
+  { changes }: CopyDimensionsDeps,
+  { xid }: Bound,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    if (await changes.haveEnded(xid)) return true
+    await sleep(ATTEMPT_MS, undefined, { signal })
+  }
+  return false
+}
+
+async function copyUpTo(
+  deps: CopyDimensionsDeps,
+  from: DimensionCopy,
+  { upTo, at }: Bound,
+  signal: AbortSignal,
+): Promise<DimensionsCopied & { copy: DimensionCopy }> {
+  const { changes, copies, reached } = deps
+  let copy = from
+  let rows = 0
+  for (;;) {
+    const page = await changes.list(copy.position, upTo, ROWS_AT_ONCE)
+    rows += await copyRows(deps, page)
+    const isComplete = page.length < ROWS_AT_ONCE
+    const last = page.at(-1)?.number ?? upTo
+    const position = Math.max(copy.position, isComplete ? upTo : last)
+    await changes.reach(position)
+    reached('dimensions-reached')
+    copy = { ...copy, position }
+    await copies.note(copy, isComplete ? at : undefined)
+    reached('dimensions-noted')
+    if (isComplete || signal.aborted) return { rows, isComplete, copy }
+  }
+}
+
+/** Copies the rows of some changes, as they are now. @returns how many */
+async function copyRows(
+  { changes, copies, reached }: CopyDimensionsDeps,
+  page: readonly DimensionChange[],
+): Promise<number> {
+  let rows = 0
+  const byTable = groupBy(page, ({ table }) => table)
+  for (const table of DIMENSION_TABLES) {
+    const lines: string[] = []
+    for (const [namespaceId, ofNamespace] of groupBy(byTable.get(table.name) ?? [], (one) => one.namespaceId))
+      lines.push(
+        ...(await changes.readRows(
+          namespaceId,
+          table,
+          ofNamespace.map(({ id }) => id),
+        )),
+      )
+    if (lines.length === 0) continue
+    reached('dimensions-read')
+    await copies.insertLines(table, lines)
+    reached('dimensions-stored')
+    rows += lines.length
+  }
+  return rows
+}

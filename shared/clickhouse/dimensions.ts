@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream'
+import type { ClickHouseSettings } from '@clickhouse/client'
+import type { DimensionTable } from '../domain/dimension-table.ts'
+import type { DimensionDigest } from '../postgres/dimension-changes.ts'
+import { formatMicros } from '../time/micros-text.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
+
+/** How far ClickHouse has copied the dimension tables. */
+export interface DimensionCopy {
+  /** The highest fill counts. A new one begins from nothing. */
+  fill: number
+  /** Every change up to this number is copied. */
+  position: number
+}
+
+/**
+ * Of a row that was deleted only the key is sent: absent values are those that the types begin with. Such a row is
+ * stored like any other, because an older version of it may come later.
+ */
+const INSERT_SETTINGS: ClickHouseSettings = { input_format_null_as_default: 1, optimize_on_insert: 0 }
+
+const CURRENT = `
+  SELECT fill, toString(max(position)) AS position FROM dimension_copies GROUP BY fill ORDER BY fill DESC LIMIT 1`
+
+/** The name of a copy in ClickHouse. @internal */
+export const copyOf = ({ name }: Pick<DimensionTable, 'name'>): string => `dimension_${name}`
+
+/** The copies of dimension tables, and how far they reach. */
+export const dimensionRepository = (client: ClickHouse) => ({
+  async current(): Promise<DimensionCopy> {
+    const [row] = await queryRows<{ fill: number; position: string }>(client, CURRENT, {})
+    return row === undefined ? { fill: 1, position: 0 } : { fill: row.fill, position: Number(row.position) }
+  },
+
+  /**
+   * Notes that every change up to a number is copied.
+   *
+   * @param completeUpTo everything that was committed by then is copied; undefined when that is not known
+   */
+  async note({ fill, position }: DimensionCopy, completeUpTo?: Micros): Promise<void> {
+    await client.insert({
+      table: 'dimension_copies',
+      values: [{ fill, position, complete_up_to: formatMicros(completeUpTo ?? 0) }],
+      columns: ['fill', 'position', 'complete_up_to'],
+      format: 'JSONEachRow',
+    })
+  },
+
+  /** Stores rows; when it resolves they are on disk. @param lines JSON objects, see readRows of dimension-changes.ts */
+  async insertLines(table: DimensionTable, lines: readonly string[]): Promise<void> {
+    const columns = ['namespace_id', ...[...table.key, ...table.columns].map(({ name }) => name)]
+    const { stream } = await client.exec({
+      query: `INSERT INTO ${copyOf(table)} (${[...columns, 'version', 'is_deleted'].join(', ')}) FORMAT JSONEachRow`,
+      clickhouse_settings: INSERT_SETTINGS,
+      values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
+    })
+    await stream.toArray() // until the answer ends; it is empty
+  },
+
+  /** Removes every row of a table. */
+  async empty(table: DimensionTable): Promise<void> {
+    await client.command({ query: `TRUNCATE TABLE ${copyOf(table)}` })
+  },
+
+  /** Digests of the rows of all namespaces, in the order of namespaces and keys, after a given one. */
+  async listDigests(
+    table: DimensionTable,
+    after: { namespaceId: string; id: string } | undefined,
+    limit: number,
+  ): Promise<(DimensionDigest & { namespaceId: string })[]> {
+    const names = ['namespace_id', ...table.key.map(({ name }) => name)]
+    const types = ['String', ...table.key.map(({ kind }) => (kind === 'integer' ? 'UInt32' : 'String'))]
+    const values = types.map((type, index) => `{after${index}:${type}}`)
+    const isAfter = after === undefined ? '' : `WHERE (${names.join(', ')}) > (${values.join(', ')})`
+    const last = after === undefined ? [] : [after.namespaceId, ...after.id.split(' ')]
+    return digests(client, digestsOf(table, `${isAfter} ORDER BY ${names.join(', ')} LIMIT {limit:UInt32}`), {
+      limit,
+      ...Object.fromEntries(last.map((value, index) => [`after${index}`, value])),
+    })
+  },
+
+  /** Digests of rows by their ids; those that do not exist are absent. */
+  findDigests: (namespaceId: string, table: DimensionTable, ids: readonly string[]) =>
+    digests(
+      client,
+      digestsOf(table, `WHERE namespace_id = {namespaceId:String} AND ${idOf(table)} IN {ids:Array(String)}`),
+      { namespaceId, ids },
+    ),
+})
+
+async function digests(
+  client: ClickHouse,
+  query: string,
+  params: Record<string, unknown>,
+): Promise<(DimensionDigest & { namespaceId: string })[]> {
+  const rows = await queryRows<{ namespace_id: string; id: string; number: string; digest: string }>(
+    client,
+    query,
+    params,
+  )
+  return rows.map(({ namespace_id: namespaceId, id, number, digest }) => ({
+    namespaceId,
+    id,
+    number: Number(number),
+    digest,
+  }))
+}
+
+const idOf = ({ key }: DimensionTable): string =>
+  key.length === 1
+    ? (key[0]?.name ?? '')
+    : `concat(${key.map(({ name }) => `toString(${name})`).join(", ' ', ")})`
+
+/** As digestOf of shared/postgres/dimension-changes.ts. */
+const digestOf = ({ key, columns }: DimensionTable): string =>
+  `lower(hex(MD5(concat('', ${[...key, ...columns]
+    .map(({ name }) => `ifNull(concat(toString(length(toString(${name}))), ':', toString(${name})), '-')`)
+    .join(', ')}))))`
+
+const digestsOf = (table: DimensionTable, conditions: string): string => `
+  SELECT namespace_id, ${idOf(table)} AS id, toString(version) AS number, ${digestOf(table)} AS digest
+  FROM ${copyOf(table)} FINAL ${conditions}`
