@@ -20,7 +20,9 @@ describe('test files', () => {
     for (const file of files) if (STARTS.test(await read(file))) starting.push(file)
     expect(starting).to.have.length.above(10)
     for (const file of starting)
-      expect(await read(file), file).to.match(/\/\/ Why (?:a Tally|Tallies|services) of its own: /)
+      expect(await read(file), file).to.match(
+        /\/\/ Why (?:a separate Tally|separate Tallies|separate services): /,
+      )
   })
 
   it('are there, those whose times test/run/files.json tells, and stand there once', async () => {

@@ -41,7 +41,7 @@ describe('analysts by command', function () {
   }
 
   before(async () => {
-    // Why a Tally of its own: it is killed and started again, and its only analysts are those made here.
+    // Why a separate Tally: it is killed and started again, and its only analysts are those made here.
     tally = await startTally()
     await runCommand(tally.dataFolder, 'companies', 'create', '--name', 'acme')
   })
