@@ -30,6 +30,7 @@ type Balance = SchemaOf<'Balance'>
 const keyOf = ({ account_id, metric_id, currency }: Balance): string =>
   `${account_id} ${metric_id ?? currency ?? ''}`
 
+// Why a separate Tally: it measures how soon changes are copied, which other tests would delay.
 async function startEmbedded(): Promise<Stage> {
   const tally = await startTally()
   const password = (await readFile(path.join(tally.dataFolder, 'analyst-password'), 'utf8')).trim()
