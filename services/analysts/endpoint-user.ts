@@ -3,7 +3,7 @@ import type { QueryRequest } from './query-request.ts'
 
 /** The answer to a query. */
 export interface QueryAnswer {
-  /** All of them, or one part after the other while the engine writes them. */
+  /** All bytes of the answer, or its parts one after the other, as the engine writes them. */
   bytes: Uint8Array | AsyncIterable<Uint8Array>
   /** The format of the bytes, by ClickHouse's name. */
   format: string
@@ -30,7 +30,7 @@ export interface EndpointUser {
   mayGet: boolean
   /**
    * @param signal aborts when the client has disconnected
-   * @param send is called with the answer; it is done when the client has the answer
+   * @param send is called with the answer; its promise resolves when the client has the whole answer
    */
   answer(
     request: QueryRequest,

@@ -15,13 +15,13 @@ export interface EndpointOptions {
   facts: ServerFacts
   log: Logger
   metrics: AnalystMetrics
-  /** How many wrong passwords an address may try before it is answered to wait. */
+  /** How many wrong passwords an address may try before it must wait. */
   wrongPasswords: RateLimit
 }
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
 
-/** Serves ClickHouse's HTTP protocol, as far as the drivers and tools of its guide need it. */
+/** Serves as much of ClickHouse's HTTP protocol as the drivers and tools in docs/guides/analysts.md need. */
 export function clickHouseHttp(options: EndpointOptions): RequestListener {
   return (req, res) => {
     handle(req, res, options).catch((err: unknown) => {
@@ -82,7 +82,7 @@ async function answerQuery(
       throw refusedUser(given)
     }
     if (req.method !== 'POST' && !user.mayGet)
-      throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} sends queries with POST.`)
+      throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} must send queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
     // The body may have taken long to arrive, and the user may have been revoked in the meantime.
     if ((await users.find(given)) === undefined) throw refusedUser(given)

@@ -57,12 +57,12 @@ export interface OperationsAppOptions {
   /** The most bytes that a body may have after it is inflated. */
   bodyBytesMax: number
   limits: RateLimits
-  /** The clock of answers, in milliseconds since 1970. Default: this machine's. */
+  /** The time for answers, in milliseconds since 1970. Default: this machine's clock. */
   nowMs?: () => number
   /**
    * Called before anything else for operations that write.
    *
-   * @throws DomainError suspended while no operation may write
+   * @throws DomainError with the code `suspended`, as long as no operation may write
    */
   admitWrite?: () => void
   /** Whether requests count against the limit of requests. False if the handlers use another limit. */
@@ -146,7 +146,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   return admit(app, ours, { ...options, requests })
 }
 
-/** The route under which requests outside the contract are counted, because their paths may be any text. */
+/** Requests that are not in openapi.yaml are counted under this one route, because their paths may be any text. */
 const OTHER_ROUTES = 'other'
 
 /** Counts requests that `admit` has not counted. */
@@ -182,7 +182,7 @@ function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
     const { companyId } = callerOf(res)
     const release = await semaphore.acquire({ tenant: companyId, signal: goneSignal(res) })
     try {
-      requireAnswersRead(companyId) // while this request waited, others of the company may have got large answers
+      requireAnswersRead(companyId) // again: meanwhile the company may have left large answers unread
       await handle(req, res, next)
     } finally {
       release()

@@ -28,7 +28,10 @@ export interface ImportLimits {
   strict: boolean
 }
 
-/** Half of Tally's default limit, because a request that is too large may be cut off before it is answered. */
+/**
+ * Half of Tally's default limit, to stay well below it: Tally may close the connection of a larger request, and then the
+ * client does not see why.
+ */
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 
 /**

@@ -10,7 +10,7 @@ export interface InputLine {
   text: string
   /** The exact text of the cells in the wanted columns, in the order of these columns; undefined for a missing cell. */
   cells: readonly (string | undefined)[]
-  /** The names of these columns in keys. */
+  /** What stands for each of these columns in an event's idempotency key: in CSV the column's number, in NDJSON its name. */
   columnKeys: readonly string[]
   /** The wanted properties, without empty ones. */
   properties: Readonly<Record<string, unknown>>

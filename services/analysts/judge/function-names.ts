@@ -51,7 +51,7 @@ export class FunctionNames {
   }
 }
 
-/** A table of names. Some names are found in both upper and lower case. */
+/** A table of names. Some names are found in any spelling of upper and lower case. */
 class NameTable {
   private readonly exact = new Map<string, string>()
   private readonly anyCase = new Map<string, string>()

@@ -56,11 +56,11 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
 }
 
 /**
- * All values of a key in a line. An alias or a type may contain text that looks like a value: this text is included.
+ * All values of a key in a line. An alias or a type may contain text that looks like a value: such text is returned, too, which can only cause one more refusal.
  */
 function valuesOf(line: string, key: string): string[] {
   const values = line.split(key).slice(1)
-  if (values.length === 0) throw refusal('what is not understood here')
+  if (values.length === 0) throw refusal('a part of the query that Tally does not understand')
   return values.map((value) => (value.split(',')[0] ?? '').trim())
 }
 

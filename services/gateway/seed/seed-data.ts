@@ -44,8 +44,8 @@ const CUSTOMERS = 3
 const EVENTS_A_DAY = 2
 
 /**
- * Generates the data of a seed. A seed gives the same data on every machine and day, because numbers are digests of the
- * seed and their purpose, and times are relative to the end of the usage.
+ * Generates the data of a seed. A seed gives the same data on every machine and day, because each number is a hash
+ * of the seed and of a text that says what the number is for. Times are relative to the end of the usage.
  */
 export function generateSeedData(seed: number): SeedData {
   const first = whole(NAMES.length, seed, 'first customer')

@@ -14,7 +14,7 @@ export interface PoolTurns {
 }
 
 /**
- * The most requests at once that take the same lock. One holds the lock, and the others are beginning or ending. With
+ * The most requests at once that take the same lock. One holds the lock, while the others begin or end their transactions. With
  * only one at a time, a company's throughput would be lower: see docs/decisions/0033-companies-take-turns.md.
  */
 const LOCK_AT_ONCE = 4
