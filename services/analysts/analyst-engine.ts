@@ -85,8 +85,9 @@ export const QUICK_AT_ONCE = 2
 /** Seconds for a first attempt: long enough for a short query on a busy machine. */
 const QUICK_S = 0.3
 /** A small limit, because any number of these answers may be in memory while clients read them. */
+const QUICK_BYTES = 256 * 1_024
 const QUICK_SETTINGS: ClickHouseSettings = {
-  max_result_bytes: String(256 * 1_024),
+  max_result_bytes: String(QUICK_BYTES),
   result_overflow_mode: 'throw',
 }
 /** Errors of a first attempt that a second attempt, with the full limits, need not have. */
@@ -186,7 +187,8 @@ export class AnalystEngine {
         this.quick.use(async (connection) => {
           const session = within(timeBudget(QUICK_S), inScope(asking.scope, connection))
           try {
-            return await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
+            const answer = await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
+            return answer.bytes.length > QUICK_BYTES ? undefined : answer // the engine limits values, not their text
           } catch (err) {
             if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
             throw err
@@ -274,7 +276,7 @@ async function runInMemory(
   session: QueryRunner,
   statement: RunnableQuery,
   { protocolRevision }: QueryRequest,
-): Promise<QueryAnswer> {
+): Promise<QueryAnswer & { bytes: Uint8Array }> {
   const { format } = statement
   const result = await session.run(statement)
   const bytes = result.bytes()

@@ -26,6 +26,8 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   implicit_select: 0,
   // Otherwise some properties are not found in data parts that are not indexed yet (docs/decisions/0013).
   query_plan_direct_read_from_text_index: 0,
+  // A dictionary would also show values of rows that a view leaves out.
+  output_format_arrow_low_cardinality_as_dictionary: 0,
   // Some columns hold raw bytes (property_tokens), which would make the JSON invalid.
   output_format_json_validate_utf8: 1,
   // JavaScript and others read a bare number as a double, which has 16 digits.

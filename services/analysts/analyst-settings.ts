@@ -51,7 +51,6 @@ const APPLIED: Readonly<Record<string, Check>> = {
   output_format_arrow_compression_method: oneOf('lz4_frame', 'zstd', 'none'),
   output_format_arrow_date_as_uint16: flag,
   output_format_arrow_fixed_string_as_fixed_byte_array: flag,
-  output_format_arrow_low_cardinality_as_dictionary: flag,
   output_format_arrow_string_as_string: flag,
   output_format_arrow_use_64_bit_indexes_for_dictionary: flag,
   output_format_arrow_use_signed_indexes_for_dictionary: flag,
@@ -111,6 +110,8 @@ const IGNORED = new Set([
   'mutations_sync',
   'network_compression_method',
   'network_zstd_compression_level',
+  // Not applied: the dictionary of a block also has values of rows that the view left out, such as those of other companies.
+  'output_format_arrow_low_cardinality_as_dictionary',
   'priority',
   'readonly',
   'receive_timeout',

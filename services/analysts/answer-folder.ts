@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseException } from './exception.ts'
@@ -30,6 +30,8 @@ export interface AnswerFolder {
 
 /** The largest answer on disk. Text can be much longer than the values that the engine counts. */
 const FILE_BYTES_MAX = 1_024 * 1_024 * 1_024
+/** With less, no answer grows: the databases on the same disk need the rest. */
+const FREE_BYTES_MIN = 1_000_000_000
 const CHUNK_BYTES = 256 * 1_024
 /** Nothing is sent of a shorter answer until it is complete, so that its error has a status and a text of its own. */
 const FIRST_BYTES = CHUNK_BYTES
@@ -65,7 +67,8 @@ async function passFile(
   const isWritten = over.signal
   let isTooLarge = false
   const endIfTooLarge = async () => {
-    isTooLarge ||= (await handle.stat()).size > bytesMax
+    isTooLarge ||=
+      (await handle.stat()).size > bytesMax || (await freeBytes(path.dirname(file))) < FREE_BYTES_MIN
     if (isTooLarge) await end()
   }
   const watching = repeatUntil(isWritten, CHECK_SIZE_MS, endIfTooLarge)
@@ -98,6 +101,12 @@ async function firstBytes(handle: FileHandle, isWritten: AbortSignal): Promise<v
   while (!isWritten.aborted && (await handle.stat()).size < FIRST_BYTES) await pause(LOOK_AGAIN_MS, isWritten)
 }
 
+/** The bytes that are free on the disk of a folder. */
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
 /** What is in the file, and what is added until it is written. It throws what `written` is rejected with. */
 async function* bytesOf(
   handle: FileHandle,
@@ -127,7 +136,10 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined)
 
 const tooLarge = (bytesMax: number): ClickHouseException =>
-  new ClickHouseException('TOO_MANY_ROWS_OR_BYTES', `the answer is larger than ${bytesMax} bytes.`)
+  new ClickHouseException(
+    'TOO_MANY_ROWS_OR_BYTES',
+    `the answer is larger than ${bytesMax} bytes, or than the disk has room for.`,
+  )
 
 /** An error of the engine about the file names it; analysts must not see where Tally keeps its files. */
 const withoutPath = (err: unknown, file: string): unknown =>

@@ -9,7 +9,9 @@ export const TABLE_FILTERS = 'additional_table_filters'
 const FILTERS_MAX = 10
 const TEXT = String.raw`'((?:[^'\\]|\\.)*)'`
 const FILTER = String.raw`${TEXT} ?: ?${TEXT}`
-const FILTERS = new RegExp(String.raw`^\s*\{\s*(?:${FILTER}(?:\s*,\s*${FILTER})*)?\s*\}\s*$`, 's')
+/** No two runs of spaces stand side by side: looking for their border would take long in a long text. */
+const FILTERS = new RegExp(String.raw`^\{(?: ?${FILTER} ?(?:, ?${FILTER} ?)*)? ?\}$`, 's')
+const FILTERS_CHARACTERS_MAX = 16_384
 const EACH_FILTER = new RegExp(FILTER, 'gs')
 
 /**
@@ -26,7 +28,9 @@ export async function judgeTableFilters(
   limits: ClickHouseSettings,
   rules: JudgeRules,
 ): Promise<ClickHouseSettings> {
-  if (!FILTERS.test(value)) throw refused('it must be a map of texts, {view: filter}.')
+  if (value.length > FILTERS_CHARACTERS_MAX)
+    throw refused(`it may have at most ${FILTERS_CHARACTERS_MAX} characters.`)
+  if (!FILTERS.test(value.trim())) throw refused('it must be a map of texts, {view: filter}.')
   const filters = [...value.matchAll(EACH_FILTER)]
   if (filters.length > FILTERS_MAX) throw refused(`it may have at most ${FILTERS_MAX} filters.`)
   const judged: string[] = []

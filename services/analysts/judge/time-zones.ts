@@ -12,7 +12,8 @@ export class TimeZones {
 
   /** @throws ClickHouseException when the name is not a plain one, or there are too many names */
   require(name: string): string {
-    if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/.test(name) || name.length > 64)
+    if (name === 'UTC') return name
+    if (!NAME.test(name) || name.length > 64 || !isKnown(name))
       throw new ClickHouseException('BAD_ARGUMENTS', `Cannot load time zone ${JSON.stringify(name)}.`)
     if (!this.used.has(name) && this.used.size >= ZONES_MAX)
       throw new ClickHouseException(
@@ -21,5 +22,16 @@ export class TimeZones {
       )
     this.used.add(name)
     return name
+  }
+}
+
+const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/
+
+/** Whether there is such a zone: made-up names must not use up the number of names. */
+function isKnown(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
   }
 }

@@ -181,6 +181,19 @@ describe('analysts of companies', function () {
     expect((await endpoint.ask('SELECT uniqExact(namespace_id) FROM events')).text).to.equal('2\n')
   })
 
+  it('see nothing else in any format of bytes, whatever is set', async () => {
+    for (const view of ['events', 'event_changes', 'daily_usage', 'accounts'])
+      for (const format of ['Arrow', 'ArrowStream', 'Parquet', 'ORC', 'Native', 'RowBinary']) {
+        const url = {
+          output_format_arrow_low_cardinality_as_dictionary: '1',
+          output_format_arrow_compression_method: 'none',
+        }
+        const { status, text } = await askAs('ada', `SELECT * FROM ${view} LIMIT 1 FORMAT ${format}`, url)
+        expect(status, `${view} ${format}`).to.equal(200)
+        requireNothingOfGlobex(`${view} as ${format}`, text)
+      }
+  })
+
   it('find no database but theirs', async () => {
     const own = companyDatabase(clickhouse.database, 1)
     const databases = await read('ada', 'SHOW DATABASES')

@@ -70,6 +70,16 @@ describe('what tools ask at the ClickHouse endpoint', () => {
     expect(both.status).to.equal(404)
   })
 
+  it('is refused at once, a filter that takes long to look through', async () => {
+    const startedAt = performance.now()
+    const { status } = await endpoint.ask('SELECT 1', { additional_table_filters: `{${' '.repeat(6_000)}x` })
+    const long = await endpoint.ask(
+      `SELECT 1 SETTINGS additional_table_filters = {'events': '${' '.repeat(60_000)}x'}`,
+    )
+    expect([status, long.status]).to.deep.equal([400, 400])
+    expect(performance.now() - startedAt).to.be.lessThan(2_000)
+  })
+
   it('is read from tables of the engine that show their own views alone', async () => {
     for (const table of METADATA_TABLES)
       await read(
