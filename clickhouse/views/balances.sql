@@ -32,11 +32,7 @@ FROM (
     UNION ALL
     SELECT namespace_id, account_id, toString(source) AS source, toDecimal256(0, 18) AS amount, sum AS quantity
     FROM {database}.usage_by_day FINAL
-    WHERE epoch = complete.1
-        AND namespace_id = {namespace} -- one company
-        AND day < complete.2
-        AND (namespace_id, day) NOT IN marked
-        AND count > 0
+    WHERE {part closed_days}
     UNION ALL
     SELECT
         namespace_id,
@@ -44,11 +40,7 @@ FROM (
         toString(source) AS source,
         toDecimal256(0, 18) AS amount,
         sum(toDecimal256(e.quantity, 18)) AS quantity
-    FROM {database}.usage_events AS e FINAL
-    PREWHERE toStartOfFiveMinutes(occurred_at) >= toDateTime(arrayMin(arrayPushBack(arrayMap(one -> one.2, marked), complete.2)), 'UTC')
-        AND namespace_id = {namespace} -- one company
-        AND (toDate(occurred_at) >= complete.2 OR (namespace_id, toDate(occurred_at)) IN marked)
-    WHERE voided = 0
+    {part other_days}
     GROUP BY namespace_id, account_id, source
 )
 GROUP BY namespace_id, account_id, source

@@ -16,11 +16,7 @@ SELECT
 FROM (
     SELECT namespace_id, day, source, sum AS quantity, count AS events
     FROM {database}.usage_by_day_total FINAL
-    WHERE epoch = complete.1
-        AND namespace_id = {namespace} -- one company
-        AND day < complete.2
-        AND (namespace_id, day) NOT IN marked
-        AND count > 0
+    WHERE {part closed_days}
     UNION ALL
     SELECT
         namespace_id,
@@ -28,10 +24,6 @@ FROM (
         source,
         sum(toDecimal256(e.quantity, 18)) AS quantity,
         count() AS events
-    FROM {database}.usage_events AS e FINAL
-    PREWHERE toStartOfFiveMinutes(occurred_at) >= toDateTime(arrayMin(arrayPushBack(arrayMap(one -> one.2, marked), complete.2)), 'UTC')
-        AND namespace_id = {namespace} -- one company
-        AND (toDate(occurred_at) >= complete.2 OR (namespace_id, toDate(occurred_at)) IN marked)
-    WHERE voided = 0
+    {part other_days}
     GROUP BY namespace_id, day, source
 )

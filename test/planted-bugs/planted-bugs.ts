@@ -1827,16 +1827,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/analysts/patterns'],
   },
   {
-    name: 'usage by day reads marked days from rollups',
-    file: 'clickhouse/views/daily_usage.sql',
-    right: '        AND (namespace_id, day) NOT IN marked\n',
-    wrong: '',
-    each: true,
-    suites: ['services/analysts/views', 'shared/clickhouse/analyst-view-histories'],
-  },
-  {
-    name: 'totals by day read marked days from rollups',
-    file: 'clickhouse/views/daily_totals.sql',
+    name: 'usage by day, and its totals, read marked days from rollups',
+    file: 'clickhouse/views/parts/closed_days.sql',
     right: '        AND (namespace_id, day) NOT IN marked\n',
     wrong: '',
     each: true,
@@ -1844,7 +1836,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'totals by day read the marks a second time, for the events',
-    file: 'clickhouse/views/daily_totals.sql',
+    file: 'clickhouse/views/parts/other_days.sql',
     right: '(namespace_id, toDate(occurred_at)) IN marked)',
     wrong: `(namespace_id, toDate(occurred_at)) IN (
             SELECT namespace_id, toDate(slot) FROM {database}.usage_dirty_slots WHERE kind < 2
@@ -1861,9 +1853,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the usage by day of one company has rollups of all',
-    file: 'clickhouse/views/daily_usage.sql',
-    right: 'WHERE epoch = complete.1\n        AND namespace_id = {namespace} -- one company',
-    wrong: 'WHERE epoch = complete.1',
+    file: 'clickhouse/views/parts/closed_days.sql',
+    right: 'epoch = complete.1\n        AND namespace_id = {namespace} -- one company',
+    wrong: 'epoch = complete.1',
     suites: ['shared/clickhouse/analyst-view-histories'],
   },
   {
