@@ -108,11 +108,20 @@ const PART = /\{part (\w+)\}/g
 
 /** The text of a view's file, with the parts that several views share. */
 async function withParts(name: string): Promise<string> {
-  const text = await readFile(path.join(FOLDER, `${name}.sql`), 'utf8')
-  const names = new Set([...text.matchAll(PART)].map(([, part = '']) => part))
+  const text = await readText(`${name}.sql`)
+  const names = [...text.matchAll(PART)].map(([, part = '']) => part)
   const parts = new Map<string, string>()
-  for (const part of names) parts.set(part, await readFile(path.join(FOLDER, 'parts', `${part}.sql`), 'utf8'))
+  for (const part of names) parts.set(part, await readText(`parts/${part}.sql`))
   return text.replaceAll(PART, (_, part: string) => `\n${parts.get(part) ?? ''}`)
+}
+
+const texts = new Map<string, string>()
+
+/** Reads a file of the folder, once: the views of many companies are made from the same files. */
+async function readText(file: string): Promise<string> {
+  const text = texts.get(file) ?? (await readFile(path.join(FOLDER, file), 'utf8'))
+  texts.set(file, text)
+  return text
 }
 
 function requireName(database: string): void {
