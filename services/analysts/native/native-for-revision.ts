@@ -32,6 +32,10 @@ export async function* nativePartsForRevision(
   parts: AsyncIterable<Uint8Array>,
   revision: number,
 ): AsyncGenerator<Uint8Array> {
+  if (revision === 0) {
+    yield* parts
+    return
+  }
   let kept: Uint8Array[] = []
   let keptBytes = 0
   /** Why it doubles: each attempt reads the block from its start. */
@@ -41,8 +45,8 @@ export async function* nativePartsForRevision(
     keptBytes += part.length
     if (keptBytes < enoughBytes) continue
     const bytes = Buffer.concat(kept)
-    const end = revision === 0 ? bytes.length : endOfBlocks(bytes)
-    if (end > 0) yield nativeForRevision(bytes.subarray(0, end), revision)
+    const { rewritten, end } = completeBlocks(bytes, revision)
+    if (end > 0) yield rewritten
     kept = [bytes.subarray(end)]
     keptBytes = bytes.length - end
     enoughBytes = end > 0 ? 0 : 2 * keptBytes
@@ -50,19 +54,20 @@ export async function* nativePartsForRevision(
   if (keptBytes > 0) yield nativeForRevision(Buffer.concat(kept), revision)
 }
 
-/** Where the last complete block ends. */
-function endOfBlocks(bytes: Buffer): number {
+/** Rewrites the blocks that are complete. @returns them, and where the last one ended */
+function completeBlocks(bytes: Buffer, revision: number): { rewritten: Buffer; end: number } {
   const reader = new ByteReader(bytes)
+  const parts: Buffer[] = []
   let end = 0
   try {
     while (!reader.atEnd) {
-      blockForRevision(reader, 0)
+      parts.push(...blockForRevision(reader, revision))
       end = reader.offset
     }
   } catch (err) {
     if (!(err instanceof RangeError)) throw err
   }
-  return end
+  return { rewritten: Buffer.concat(parts), end }
 }
 
 /** The next block of a reader, in parts. */
