@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import { repeat } from '../../shared/lifecycle/repeat.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
@@ -50,37 +50,24 @@ export function keepDimensions(
     },
     reached,
   })
-  const stopping = new AbortController()
-  const { signal } = stopping
   const copying = new Activity('copying dimension tables')
-  const run = async () => {
-    let isFailing = false
-    while (!signal.aborted) {
-      try {
-        copied(await copying.attempt(() => round(signal)))
-        isFailing = false
-      } catch (err) {
-        if (stopping.signal.aborted) return
-        if (!isElsewhere(err)) {
-          failed()
-          log[isFailing ? 'debug' : 'warn'](
-            { err: loggableError(err) },
-            'could not copy dimension tables, trying again',
-          )
-          isFailing = true
-        }
-      }
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined)
-    }
+  let isFailing = false
+  const copy = async (signal: AbortSignal) => {
+    copied(await copying.attempt(() => round(signal)))
+    isFailing = false
   }
-  const running = run()
+  const onFailure = (err: unknown, signal: AbortSignal) => {
+    if (signal.aborted || isElsewhere(err)) return
+    failed()
+    log[isFailing ? 'debug' : 'warn'](
+      { err: loggableError(err) },
+      'could not copy dimension tables, trying again',
+    )
+    isFailing = true
+  }
   return {
-    name: 'dimensions',
+    ...repeat('dimensions', pauseMs, copy, onFailure, 0),
     listTroubles: (forMs) => [copying.findTrouble(forMs)].filter((trouble) => trouble !== undefined),
-    close: () => {
-      stopping.abort()
-      return running
-    },
   }
 }
 
