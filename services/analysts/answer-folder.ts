@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, rm, statfs } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readFreeBytes } from '../../shared/lifecycle/disk-space.ts'
+import { repeat } from '../../shared/lifecycle/repeat.ts'
 import { ClickHouseException } from './exception.ts'
 
 /** A statement that writes its answer to a file. */
@@ -68,10 +70,10 @@ async function passFile(
   let isTooLarge = false
   const endIfTooLarge = async () => {
     isTooLarge ||=
-      (await handle.stat()).size > bytesMax || (await freeBytes(path.dirname(file))) < FREE_BYTES_MIN
+      (await handle.stat()).size > bytesMax || (await readFreeBytes(path.dirname(file))) < FREE_BYTES_MIN
     if (isTooLarge) await end()
   }
-  const watching = repeatUntil(isWritten, CHECK_SIZE_MS, endIfTooLarge)
+  const watching = repeat('watch of an answer', CHECK_SIZE_MS, endIfTooLarge, () => undefined) // it looks again
   const written = write(file)
     .catch((err: unknown) => {
       throw isTooLarge ? tooLarge(bytesMax) : withoutPath(err, file)
@@ -85,7 +87,7 @@ async function passFile(
     if (isWritten.aborted) await written // of an answer that failed before anything was sent, only the error is sent
     await send(bytesOf(handle, written, isWritten))
   }
-  const ended = Promise.allSettled([written, watching])
+  const ended = Promise.allSettled([written]).then(() => watching.close())
   const sent = sendWhenThere().finally(async () => {
     await ended // the file must not go before its writer
     await handle.close()
@@ -99,12 +101,6 @@ async function passFile(
 /** Waits for enough bytes, or for all of them. */
 async function firstBytes(handle: FileHandle, isWritten: AbortSignal): Promise<void> {
   while (!isWritten.aborted && (await handle.stat()).size < FIRST_BYTES) await pause(LOOK_AGAIN_MS, isWritten)
-}
-
-/** The bytes that are free on the disk of a folder. */
-async function freeBytes(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
 }
 
 /** What is in the file, and what is added until it is written. It throws what `written` is rejected with. */
@@ -121,14 +117,6 @@ async function* bytesOf(
     else await pause(LOOK_AGAIN_MS, isWritten)
   }
   await written
-}
-
-async function repeatUntil(signal: AbortSignal, everyMs: number, step: () => Promise<void>): Promise<void> {
-  for (;;) {
-    await pause(everyMs, signal)
-    if (signal.aborted) return
-    await step()
-  }
 }
 
 /** Waits, at most until the signal. */

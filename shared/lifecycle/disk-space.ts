@@ -52,7 +52,7 @@ export interface WatchDiskDeps {
 }
 
 /** The bytes that a user other than root may still write on the disk of a folder. */
-async function readFreeBytes(folder: string): Promise<number> {
+export async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
 }
