@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { markLate } from '../../../services/loader/mark-late.ts'
 import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -10,8 +9,7 @@ import { analystViewNames, readViewsContract } from '../../../shared/clickhouse/
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { formatMicros } from '../../../shared/time/micros-text.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
-import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
-import { coarseMarks } from '../../support/coarse-marks.ts'
+import { storeLateCoarsely } from '../../support/coarse-marks.ts'
 import { type RollupStage, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
@@ -121,24 +119,8 @@ describe('the views of analysts, whatever is late, repeated, corrected or voided
 
   const store = (rows: readonly UsageEvent[]) =>
     usageEventRepository(stage.writing).insertLines(Buffer.from(rows.map(usageEventToLine).join('\n')))
-  const storeLate = (rows: readonly UsageEvent[], marks: History['marks'], now: number) => {
-    const dirty = dirtySlotRepository(stage.writing)
-    const coarse = (slots: readonly DirtySlot[]) => coarseMarks(slots, marks, now)
-    const loader = {
-      epochs: stage.epochs,
-      dirty: {
-        placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.placePending(coarse(slots), insertId, at),
-        turnReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.turnReady(coarse(slots), insertId, at),
-        placeReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.placeReady(coarse(slots), insertId, at),
-      },
-      reached: () => undefined,
-      insertLines: usageEventRepository(stage.writing).insertLines,
-    }
-    return markLate(loader, 15)(Buffer.from(rows.map(usageEventToLine).join('\n')), rows.map(subjectOf))
-  }
+  const storeLate = (rows: readonly UsageEvent[], marks: History['marks'], now: number) =>
+    storeLateCoarsely(stage, marks, now)(rows)
 
   const clear = async () => {
     for (const table of TABLES) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })

@@ -1,11 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { markLate } from '../../../services/loader/mark-late.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { RATIO_ZERO } from '../../../shared/amount/ratio.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { type DirtySlot, dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import {
@@ -22,8 +20,7 @@ import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
-import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
-import { coarseMarks } from '../../support/coarse-marks.ts'
+import { storeLateCoarsely } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { asking } from '../../support/pausing.ts'
@@ -189,22 +186,7 @@ describe('usage that invoices are rated by', function () {
     await setSlotLength(stage.client, drawn.slotS)
     await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: drawn.upTo })
     await compare('built')
-    const dirty = dirtySlotRepository(stage.writing)
-    const coarse = (slots: readonly DirtySlot[]) => coarseMarks(slots, drawn.marks, now)
-    const loader = {
-      epochs: stage.epochs,
-      dirty: {
-        placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.placePending(coarse(slots), insertId, at),
-        turnReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.turnReady(coarse(slots), insertId, at),
-        placeReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
-          dirty.placeReady(coarse(slots), insertId, at),
-      },
-      reached: () => undefined,
-      insertLines: usageEventRepository(stage.writing).insertLines,
-    }
-    await markLate(loader, 15)(Buffer.from(late.map(usageEventToLine).join('\n')), late.map(subjectOf))
+    await storeLateCoarsely(stage, drawn.marks, now)(late)
     stored.store(late)
     await compare('late')
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 300 })
