@@ -114,7 +114,7 @@ export const analystRepository = (db: Queryable) => ({
       await db.query(INSERT, [id, companyId, name, digest])
     } catch (err) {
       if (!isUniqueViolation(err, 'analysts_name')) throw err
-      throw new DomainError('conflict', `there is an analyst ${JSON.stringify(name)} already`, { cause: err })
+      throw analystNameTaken(name, { cause: err })
     }
   },
 
@@ -142,6 +142,10 @@ export const analystRepository = (db: Queryable) => ({
     return rowCount === 1
   },
 })
+
+/** The error when another analyst has the name. */
+export const analystNameTaken = (name: string, options?: ErrorOptions): DomainError =>
+  new DomainError('conflict', `there is an analyst ${JSON.stringify(name)} already`, options)
 
 const databaseFromRow = (row: DatabaseRow): AnalystDatabase => ({
   companyId: row.company_id,

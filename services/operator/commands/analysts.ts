@@ -5,7 +5,11 @@ import { makeCompanyViews } from '../../../shared/clickhouse/company-views.ts'
 import { type Analyst, newAnalystPassword } from '../../../shared/domain/analyst.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { type AnalystDatabase, analystRepository } from '../../../shared/postgres/analysts.ts'
+import {
+  type AnalystDatabase,
+  analystNameTaken,
+  analystRepository,
+} from '../../../shared/postgres/analysts.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { Company } from '../../../shared/postgres/companies.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -87,8 +91,7 @@ async function add(args: readonly string[], deps: CommandDeps, print: Print): Pr
       'conflict',
       'ClickHouse is a server here, with users of its own: npm run analysts -- sql prints the statements that make one',
     )
-  if ((await analystRepository(pool).findByName(name))?.revokedAt === null)
-    throw new DomainError('conflict', `there is an analyst ${JSON.stringify(name)} already`)
+  if ((await analystRepository(pool).findByName(name))?.revokedAt === null) throw analystNameTaken(name)
   // The views are made before the analyst, so that everyone who can sign in finds them.
   await makeViews(deps, await enterCompany(pool, company, EMBEDDED_COMPANIES_MAX))
   const password = await addAnalyst(pool, company, name)
