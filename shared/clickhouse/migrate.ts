@@ -6,10 +6,9 @@ import { pendingClickHouseMigrations } from './pending-migrations.ts'
 import { makePropertyFunction } from './property-function.ts'
 
 /**
- * Applies the files of clickhouse/ that are still missing, one statement each, and then makes the analysts' views of all
- * companies. ClickHouse has no transactions for
- * these, so every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the
- * migration lock in PostgreSQL, so no other process migrates at the same time.
+ * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for these,
+ * so every statement can be repeated, and a file counts as applied once it is recorded. Then it makes the analysts' views
+ * of all companies. The caller holds the migration lock in PostgreSQL, so no other process migrates at the same time.
  */
 export async function migrateClickHouse(
   { client, database, makeDatabase, engine }: OpenedClickHouse,

@@ -22,7 +22,7 @@ const QUOTA = 'tally_analysts'
 
 /**
  * Every limit is fixed, except for those that clients lower by habit. With readonly = 2 a client may send settings.
- * The numbers are the defaults of the embedded engine.
+ * The time, the rows and the memory are the defaults of the embedded engine.
  */
 const LIMITS = [
   'readonly = 2 CONST',
