@@ -120,6 +120,8 @@ export class AnalystEngine {
   private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
   private readonly zones = new TimeZones()
+  /** The engine's functions, which are the same in every scope. */
+  private readonly functions: FunctionNames
   private readonly database: string
   /** By the database of their scope. */
   private readonly rules = new Map<string, Promise<ScopeRules>>()
@@ -127,10 +129,11 @@ export class AnalystEngine {
   private constructor(
     { sessions, quick, killer }: Record<'sessions' | 'quick' | 'killer', SessionPool>,
     answers: AnswerFolder,
-    limits: AnalystLimits,
-    database: string,
+    functions: FunctionNames,
+    { limits, database }: Pick<AnalystEngineOptions, 'limits' | 'database'>,
   ) {
     this.answers = answers
+    this.functions = functions
     this.sessions = sessions
     this.quick = quick
     this.killer = killer
@@ -152,7 +155,10 @@ export class AnalystEngine {
     const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
     const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
     const answers = await openAnswerFolder(path.resolve(engine.folder, ANSWERS))
-    const opened = new AnalystEngine({ sessions, quick, killer }, answers, limits, database)
+    const functions = await killer.use((connection) =>
+      readFunctions(inScope(scopeOfAll(database), connection)),
+    )
+    const opened = new AnalystEngine({ sessions, quick, killer }, answers, functions, { limits, database })
     try {
       for (const scope of [scopeOfAll(database), ...scopes]) await opened.rulesOf(scope)
     } catch (err) {
@@ -250,7 +256,7 @@ export class AnalystEngine {
     if (known !== undefined) return known
     const made = this.killer.use(async (connection) => {
       const session = inScope(scope, connection)
-      const rules = await scopeRules(session, scope, this.zones)
+      const rules = scopeRules(scope, this.functions, this.zones)
       await requireAnalystsConfined(session, this.database, scope, limitSettings(this.limits), rules)
       return rules
     })
@@ -313,15 +319,15 @@ const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
 /** The rules for all analysts who may read the same. */
 type ScopeRules = Omit<JudgeRules, 'user'>
 
-async function scopeRules(
-  session: QueryRunner,
-  { database }: AnalystScope,
-  zones: TimeZones,
-): Promise<ScopeRules> {
+async function readFunctions(session: QueryRunner): Promise<FunctionNames> {
   const result = await session.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })
   const rows = result.text().trim().split('\n')
+  return new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow))
+}
+
+function scopeRules({ database }: AnalystScope, functions: FunctionNames, zones: TimeZones): ScopeRules {
   return {
-    functions: new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow)),
+    functions,
     zones,
     tables: new Set([
       ...analystViewNames().flatMap((view) => [view, `${database}.${view}`]),
