@@ -2,8 +2,9 @@ import path from 'node:path'
 import type { ClickHouseSettings } from '@clickhouse/client'
 import type { ChdbResult } from 'chdb'
 import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
-import { quoteText, type Statement } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import type { Statement } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import { quoteLiteral } from '../../shared/clickhouse/quote-literal.ts'
 import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
@@ -233,7 +234,7 @@ export class AnalystEngine {
         : summaryOf(result)
     return this.answers.pass({
       async write(file) {
-        const text = `${statement.text} INTO OUTFILE ${quoteText(file)} APPEND FORMAT ${format}`
+        const text = `${statement.text} INTO OUTFILE ${quoteLiteral(file)} APPEND FORMAT ${format}`
         result = await session.run({ ...statement, text })
       },
       end: () => this.kill(comment),

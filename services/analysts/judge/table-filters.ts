@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { quoteText } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { quoteLiteral } from '../../../shared/clickhouse/quote-literal.ts'
 import { ClickHouseException } from '../exception.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge-query.ts'
 
@@ -41,7 +41,7 @@ export async function judgeTableFilters(
     const before = `SELECT 1 FROM ${view} WHERE `
     const { text } = await judgeQuery(session, `${before}${unescaped(filter)}`, {}, limits, rules)
     if (!text.startsWith(before)) throw refused('a filter of it is not understood.')
-    judged.push(`${quoteText(view)}:${quoteText(text.slice(before.length))}`)
+    judged.push(`${quoteLiteral(view)}:${quoteLiteral(text.slice(before.length))}`)
   }
   return Object.fromEntries([[TABLE_FILTERS, `{${judged.join(',')}}`]])
 }

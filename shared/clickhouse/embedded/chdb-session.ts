@@ -164,8 +164,7 @@ function requireName(name: string): void {
     throw new Error(`not a name for a setting or parameter: ${JSON.stringify(name)}`)
 }
 
-/** Quotes a text. */
-export const quoteText = (text: string): string => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`
+const quoteText = (text: string): string => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`
 
 /** Quotes a name of a database, table or column. */
 export const quoteIdentifier = (name: string): string =>
