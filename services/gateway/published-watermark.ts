@@ -2,17 +2,27 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { CLOCK_STEP_MICROS, type gatewayRepository, TAIL_MICROS } from '../../shared/postgres/gateways.ts'
+import {
+  CLOCK_STEP_MICROS,
+  type ExpiredGateway,
+  type gatewayRepository,
+  TAIL_MICROS,
+} from '../../shared/postgres/gateways.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { type Acceptance, UNTOLD } from './acceptance.ts'
 import type { Asked, ClockWatch } from './clock-watch.ts'
 
 export interface PublishedWatermarkDeps {
-  table: Pick<ReturnType<typeof gatewayRepository>, 'readNow' | 'register' | 'renew' | 'remove' | 'bringBack'>
+  table: Pick<
+    ReturnType<typeof gatewayRepository>,
+    'readNow' | 'register' | 'renew' | 'remove' | 'bringBack' | 'findExpired' | 'forgetCrashed'
+  >
   acceptance: Acceptance
   watch: Pick<ClockWatch, 'asks' | 'look'>
   /** The acceptance's clock. */
   steadyMs: () => number
+  /** A clock that is never too fast. It may stop while the machine is suspended. */
+  monotonicMs?: () => number
   log: Logger
 }
 
@@ -50,6 +60,9 @@ export class PublishedWatermark {
   private row: { id: string; since: Micros; takesUntil: number } | undefined
   /** The time of PostgreSQL's clock in its last answer. */
   private seen = -Infinity
+  private expired: ExpiredGateway[] = []
+  /** The time, by the monotonic clock, at which `expired` was read. */
+  private expiredReadMs = -Infinity
 
   constructor(deps: PublishedWatermarkDeps, { unrenewedMaxMs, settleMs }: PublishedWatermarkOptions) {
     this.deps = deps
@@ -81,6 +94,7 @@ export class PublishedWatermark {
     if (reached - now > TAIL_MICROS) acceptance.goOnFrom(reached)
     await this.noteClock(now)
     this.letThrough(row, asked, now)
+    await this.forgetCrashed()
   }
 
   /** Removes the row when no events are under way. Otherwise the row counts until it expires. */
@@ -117,6 +131,20 @@ export class PublishedWatermark {
   private remove(id: string): Promise<void> {
     const { table, acceptance } = this.deps
     return table.remove(id, acceptance.reached)
+  }
+
+  /**
+   * Removes the rows of crashed gateways. PostgreSQL's clock alone cannot tell which these are: while it is ahead, the
+   * rows of all gateways seem expired. So a row must have stayed the same for as long as it counts, by a clock that
+   * nobody sets.
+   */
+  private async forgetCrashed(): Promise<void> {
+    const { table, monotonicMs = () => performance.now() } = this.deps
+    const longestMs = Math.max(this.countsForMs, ...this.expired.map(({ countsForMs }) => countsForMs))
+    if (monotonicMs() - this.expiredReadMs <= longestMs) return
+    for (const row of this.expired) await table.forgetCrashed(row)
+    this.expired = await table.findExpired()
+    this.expiredReadMs = monotonicMs()
   }
 
   /**

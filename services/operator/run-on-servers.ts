@@ -57,7 +57,7 @@ export async function runOnServers(
     }
     const openUsage = async (): Promise<UsageEngines> => {
       const [clickhouse, eventsIn] = [await openCh(), await openLog()]
-      const lowestUnderWay = lowestUnderWayIn(pool)
+      const lowestUnderWay = lowestUnderWayIn(pool, { looksOnce: true })
       return {
         clickhouse,
         log: eventsIn,

@@ -47,7 +47,11 @@ const REMOVE = `
   WITH gone AS (DELETE FROM gateways WHERE gateway_id = $1 RETURNING greatest(reached_at, $2) AS reached_at) ${KEEP_REACHED}`
 const FORGET = (which: string) => `
   WITH gone AS (DELETE FROM gateways WHERE ${which} RETURNING reached_at + ${TAIL_MICROS} AS reached_at) ${KEEP_REACHED}`
-const FORGET_CRASHED = FORGET("counts_until < clock_timestamp() - interval '1 hour'")
+const FIND_EXPIRED = `
+  SELECT gateway_id AS id, renewed_at::text AS "renewedAt",
+    (extract(epoch FROM counts_until - renewed_at) * 1000)::float8 AS "countsForMs"
+  FROM gateways WHERE counts_until < clock_timestamp()`
+const FORGET_CRASHED = FORGET('gateway_id = $1 AND renewed_at = $2::timestamptz')
 const FORGET_ALL = FORGET('true')
 // A row whose renewal is in the future is treated as renewed just now, because its true age is unknown.
 const BRING_BACK = `
@@ -61,6 +65,15 @@ const COUNT = `
       - clock_timestamp()))::float8 AS silent_for_s
   FROM gateways WHERE counts_until > clock_timestamp()`
 const LOOK = `SELECT ${NOW} AS now, reached_acceptance() AS reached`
+
+/** The row of a gateway that did not renew it in time, or that seems so because the database's clock is ahead. */
+export interface ExpiredGateway {
+  id: string
+  /** The time of the last renewal, as text with microseconds. */
+  renewedAt: string
+  /** How long the row counts after a renewal. */
+  countsForMs: number
+}
 
 /** Stores the lowest acceptance of each gateway, and the time that the acceptances of all gateways have reached. */
 export const gatewayRepository = (db: Queryable) => ({
@@ -84,7 +97,6 @@ export const gatewayRepository = (db: Queryable) => ({
     countsForMs: number,
     untoldMaxMs: number,
   ): Promise<{ since: Micros; now: Micros }> {
-    await db.query(FORGET_CRASHED)
     await db.query(BRING_BACK)
     await db.query(INSERT, [gatewayId, countsForMs])
     const untoldMax = untoldMaxMs * MICROS_PER_MS + TAIL_MICROS
@@ -121,6 +133,21 @@ export const gatewayRepository = (db: Queryable) => ({
     await db.query(REMOVE, [gatewayId, reached])
   },
 
+  /** Finds the rows that no longer count by this database's clock. */
+  async findExpired(): Promise<ExpiredGateway[]> {
+    const { rows } = await db.query<ExpiredGateway>({
+      name: 'expired-gateways',
+      text: FIND_EXPIRED,
+      values: [],
+    })
+    return rows
+  },
+
+  /** Removes the row of a crashed gateway, unless it was renewed in the meantime. */
+  async forgetCrashed({ id, renewedAt }: ExpiredGateway): Promise<void> {
+    await db.query(FORGET_CRASHED, [id, renewedAt])
+  },
+
   /** Removes all rows. They are of crashed gateways, because no other process takes reports. */
   async forgetAll(): Promise<void> {
     await db.query(FORGET_ALL)
@@ -139,13 +166,9 @@ export const gatewayRepository = (db: Queryable) => ({
    * count for `silentForS` more seconds at most.
    */
   async count(): Promise<{ renewed: number; silent: number; silentForS: number }> {
-    const { rows } = await db.query<{ renewed: number; silent: number; silent_for_s: number | null }>(COUNT)
-    const [row] = rows
-    return {
-      renewed: row?.renewed ?? 0,
-      silent: row?.silent ?? 0,
-      silentForS: Math.ceil(row?.silent_for_s ?? 0),
-    }
+    const { rows } = await db.query<CountRow>(COUNT)
+    const [{ renewed, silent, silent_for_s: forS } = { renewed: 0, silent: 0, silent_for_s: null }] = rows
+    return { renewed, silent, silentForS: Math.ceil(forS ?? 0) }
   },
 
   /** Reads the time that acceptances have reached, and the current time of the database's clock. */
@@ -155,6 +178,12 @@ export const gatewayRepository = (db: Queryable) => ({
     return lookFromRow(rows[0])
   },
 })
+
+interface CountRow {
+  renewed: number
+  silent: number
+  silent_for_s: number | null
+}
 
 interface LookRow {
   now: string

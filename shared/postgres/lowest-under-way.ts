@@ -28,12 +28,17 @@ const LOOK = `
  *
  * The database's clock decides whether a row counts. A row also counts if this process has seen its renewal recently,
  * by a clock that is never set. Otherwise, when the database's clock is ahead for a moment, no row would count,
- * although gateways still accept events.
+ * although gateways still accept events. So a process that has just started waits for each row that it finds.
+ *
+ * @param looksOnce whether the caller reads the time once, and cannot wait. Then the database's clock alone decides
  */
 export function lowestUnderWayIn(
   db: Queryable,
-  wallMs: () => number = Date.now,
-  monotonicMs: () => number = () => performance.now(),
+  {
+    looksOnce = false,
+    wallMs = Date.now,
+    monotonicMs = () => performance.now(),
+  }: { looksOnce?: boolean; wallMs?: () => number; monotonicMs?: () => number } = {},
 ): () => Promise<Micros> {
   let seen = new Map<string, { renewedAt: string; ms: number }>()
   return async () => {
@@ -44,11 +49,9 @@ export function lowestUnderWayIn(
     for (const { gateway_id: id, lowest: own, renewed_at: renewedAt, counts, counts_for_ms: forMs } of rows) {
       if (id === null) continue
       const before = seen.get(id)
-      // For a row that is seen for the first time, only the database's clock decides.
-      const renewedMs = before === undefined && !counts ? -Infinity : ms
-      const since = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
+      const since = before?.renewedAt === renewedAt ? before : { renewedAt, ms }
       still.set(id, since)
-      if (counts || ms - since.ms < forMs) lowest = Math.min(lowest, Number(own))
+      if (counts || (!looksOnce && ms - since.ms < forMs)) lowest = Math.min(lowest, Number(own))
     }
     seen = still
     const now = Math.min(Number(rows[0]?.now), wallMs() * MICROS_PER_MS)

@@ -1675,6 +1675,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/gateway/random-clocks'],
   },
   {
+    name: 'a list of events that starts while the clocks are ahead takes living gateways for crashed ones',
+    file: 'shared/postgres/lowest-under-way.ts',
+    right: 'before?.renewedAt === renewedAt ? before : { renewedAt, ms }',
+    wrong: 'before?.renewedAt === renewedAt ? before : { renewedAt, ms: before || counts ? ms : -Infinity }',
+    suites: ['services/gateway/random-clocks'],
+  },
+  {
+    name: 'a gateway that starts while the clocks are ahead forgets living gateways',
+    file: 'services/gateway/published-watermark.ts',
+    right: '    const id = randomUUID()',
+    wrong:
+      '    for (const row of await table.findExpired()) await table.forgetCrashed(row)\n    const id = randomUUID()',
+    suites: ['services/gateway/random-clocks'],
+  },
+  {
     name: 'usage ahead of a clock that is behind is refused for good',
     file: 'services/gateway/report-usage.ts',
     right: '    if (mayBeBehind()) requireNotAhead(report.events, now)\n',

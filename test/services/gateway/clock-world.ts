@@ -99,7 +99,6 @@ export class ClockWorld {
   /** The number of answers that asked for a repeat. */
   putOff = 0
   readonly options: WorldOptions
-  readonly startedAt: number
   /** Whether the machines have just started. */
   readonly justBooted: boolean
   readonly bootedAt: number
@@ -107,21 +106,16 @@ export class ClockWorld {
   private latestMs = -Infinity
   private log: NewRecord[] = []
   private readonly held: (() => void)[] = []
-  private readonly lowestUnderWay: () => Promise<Micros>
+  private lowestUnderWay: () => Promise<Micros>
   private place = { second: -Infinity, id: '' }
 
   constructor(options: WorldOptions) {
     this.options = options
-    this.startedAt = this.now
     this.justBooted = options.random() < 0.5
     this.bootedAt = this.justBooted ? this.now : this.now - 1_000_000
     this.lowestUnderWay = options.alone
       ? () => Promise.resolve(this.gateways[0]?.acceptance.lowest() ?? -Infinity)
-      : lowestUnderWayIn(
-          options.pool,
-          () => this.now + this.listerAheadMs,
-          () => this.now - this.startedAt,
-        )
+      : this.newLister()
   }
 
   /** Lets time pass. Gateways check clocks every second, or less often during long times. */
@@ -134,6 +128,19 @@ export class ClockWorld {
       await this.setDatabaseClock()
       for (const gateway of this.gateways) await gateway.renew()
     }
+  }
+
+  /** Starts the listing process anew. Nothing is left of the rows it has seen. */
+  restartLister(): void {
+    if (!this.options.alone) this.lowestUnderWay = this.newLister()
+  }
+
+  private newLister(): () => Promise<Micros> {
+    const startedAt = this.now
+    return lowestUnderWayIn(this.options.pool, {
+      wallMs: () => this.now + this.listerAheadMs,
+      monotonicMs: () => this.now - startedAt,
+    })
   }
 
   async setDatabaseClock(): Promise<void> {
@@ -165,6 +172,16 @@ export class ClockWorld {
         resolve()
       })
     })
+  }
+
+  /** Whether records are on their way to the log. */
+  get isHolding(): boolean {
+    return this.held.length > 0
+  }
+
+  /** Whether no records wait to be loaded. */
+  get isLogEmpty(): boolean {
+    return this.log.length === 0
   }
 
   deliver(): void {
@@ -279,7 +296,7 @@ class Gateway {
     this.acceptance = new Acceptance(time, SETTLE_MS, steadyMs, () => watch.agrees)
     this.table = gatewayRepository(world.options.pool)
     this.watermark = new PublishedWatermark(
-      { table: this.table, acceptance: this.acceptance, watch, steadyMs, log: testLog },
+      { table: this.table, acceptance: this.acceptance, watch, steadyMs, monotonicMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
     this.report = reportUsage({

@@ -4,6 +4,7 @@ import { Acceptance, type Published } from '../../../services/gateway/acceptance
 import { ClockWatch } from '../../../services/gateway/clock-watch.ts'
 import { PublishedWatermark } from '../../../services/gateway/published-watermark.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { ExpiredGateway } from '../../../shared/postgres/gateways.ts'
 import { type Micros, microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { risingClock } from '../../../shared/time/rising-clock.ts'
 import { testLog } from '../../support/log.ts'
@@ -135,9 +136,19 @@ class Gateway {
           world.remove(id, reached)
         }),
       bringBack: () => Promise.resolve(),
+      findExpired: () =>
+        world.send(this, false, () => {
+          const expired = [...rows].filter(([, { countsUntil }]) => countsUntil <= world.now)
+          const countsForMs = UNRENEWED_MAX_MS + SETTLE_MS
+          return expired.map(([id, { countsUntil }]) => ({ id, renewedAt: String(countsUntil), countsForMs }))
+        }),
+      forgetCrashed: ({ id, renewedAt }: ExpiredGateway) =>
+        world.send(this, false, () => {
+          if (String(rows.get(id)?.countsUntil) === renewedAt) world.remove(id, 0)
+        }),
     }
     this.watermark = new PublishedWatermark(
-      { table, acceptance: this.acceptance, watch, steadyMs, log: testLog },
+      { table, acceptance: this.acceptance, watch, steadyMs, monotonicMs: steadyMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
   }

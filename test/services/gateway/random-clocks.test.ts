@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
@@ -40,16 +41,21 @@ describe('clocks that are set to anything, at any time', function () {
     await database.close()
   })
 
-  /** Runs a random history, until clocks have been right for some minutes. */
-  const live = async (seed: string, alone: boolean): Promise<ClockWorld> => {
-    const random = seededRandom(seed)
-    const below = (max: number) => randomInteger(random, max)
-    const world = new ClockWorld({ pool, setClock, random, alone })
+  /** Empties the tables of gateways for a new world. */
+  const begin = async (world: ClockWorld) => {
     await pool.query('UPDATE reached_acceptance SET reached_at = $1', [
       // A new installation, or one that has accepted reports before.
       world.justBooted ? 0 : (world.now - 60 * SECOND) * 1_000,
     ])
     await pool.query('DELETE FROM gateways')
+  }
+
+  /** Runs a random history, until clocks have been right for some minutes. */
+  const live = async (seed: string, alone: boolean): Promise<ClockWorld> => {
+    const random = seededRandom(seed)
+    const below = (max: number) => randomInteger(random, max)
+    const world = new ClockWorld({ pool, setClock, random, alone })
+    await begin(world)
     const away = () => (below(3) === 0 ? 0 : (AWAY[below(AWAY.length)] ?? 0))
     await world.setDatabaseClock()
     // If a machine starts with a wrong clock, the clock is set within some minutes. Otherwise nothing could detect the
@@ -94,6 +100,9 @@ describe('clocks that are set to anything, at any time', function () {
         await world.pass(below(400) * SECOND)
       } else if (choice < 97)
         await step(['database', 'gateway', 'gateway', 'all', 'all'][below(5)] ?? '', away())
+      else if (choice < 98) world.restartLister()
+      else if (choice < 99 && !alone && world.gateways.length < 4)
+        await world.startGateway(world.gateways[0]?.aheadMs ?? 0)
       else await replace(below(2) === 0)
     }
     world.databaseAheadMs = 0
@@ -112,6 +121,53 @@ describe('clocks that are set to anything, at any time', function () {
     await world.follow()
     return world
   }
+
+  for (const [title, meanwhile] of [
+    [
+      'a list that starts then',
+      (world: ClockWorld) => {
+        world.restartLister()
+      },
+    ],
+    ['a gateway that starts then', (world: ClockWorld) => world.startGateway(DAY)],
+  ] as const)
+    it(`hide no event under way, when all are a day ahead for a moment, from ${title}`, async () => {
+      let isHeld = true
+      const random = () => (isHeld ? 0.9 : 0.6) // see ClockWorld.append
+      const world = new ClockWorld({ pool, setClock, random, alone: false })
+      await begin(world)
+      const setAll = async (aheadMs: number) => {
+        world.databaseAheadMs = world.listerAheadMs = aheadMs
+        for (const gateway of world.gateways) gateway.aheadMs = aheadMs
+        await world.setDatabaseClock()
+      }
+      await setAll(0)
+      await world.startGateway(0)
+      await world.pass(SECOND)
+      await world.follow()
+      world.report()
+      await world.send()
+      while (!world.isHolding) await yieldToOthers()
+      isHeld = false
+      world.report()
+      await world.send()
+      while (world.isLogEmpty) await yieldToOthers()
+      world.load() // what was accepted second
+      await setAll(DAY)
+      await Promise.resolve(meanwhile(world))
+      await world.follow()
+      await world.answered()
+      world.load()
+      await setAll(0)
+      for (let n = 0; n < 25; n++) {
+        await world.pass(15 * SECOND)
+        await world.follow()
+      }
+      expect(world.stored.size, 'counted').to.equal(5)
+      expect([...world.followed.keys()]).to.have.members([...world.stored.keys()])
+      const { rows } = await pool.query('SELECT 1 FROM gateways')
+      expect(rows, 'rows of gateways').to.have.length(world.gateways.length)
+    })
 
   for (const [who, alone] of [
     ['one process', true],
