@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { findInexactNumber } from '../../../shared/amount/exact-number.ts'
 import {
@@ -14,7 +15,7 @@ import { splitStream } from './split-stream.ts'
 
 /**
  * Reads one JSON object per line. Lines end in LF or CR LF. A byte order mark and blank lines are skipped. Columns are
- * the names of top-level fields. A number in a wanted cell is read with all the digits that it has in the text.
+ * the names of top-level fields. A number in a wanted column keeps its exact value; it is not rounded to a double.
  */
 export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
   let line = 0
@@ -36,8 +37,8 @@ export async function* readNdjson(input: Readable, wanted: WantedColumns): Input
 /** Why a Map: a column named `constructor` must not find a property that every object has. */
 type Fields = ReadonlyMap<string, unknown>
 
-/** A prefix for the digits of a number that JSON.parse would have changed. Tally takes no text that contains a NUL. */
-const LOSSY = '\0'
+/** A prefix for the digits of a number that JSON.parse would have changed. No input begins with it by chance. */
+const LOSSY = `lossy ${randomUUID()} `
 
 function lineOf(
   place: Pick<InputLine, 'line' | 'lastLine' | 'text'>,
@@ -78,14 +79,15 @@ function parseObject(text: string): Fields | undefined {
 }
 
 /**
- * Turns each number that a double would change into marked text. Strings are matched first, so no string is changed.
+ * Replaces each number by marked text if parsing it as a double would change it. Strings are matched first, so no
+ * string is changed.
  */
 const markLossy = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"\\u0000${token}"`,
+    token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"${LOSSY}${token}"`,
   )
 
-/** Returns the text of a cell; undefined when the cell is empty, null when it is neither text nor a number. */
+/** Returns the text of a cell; undefined when the field is missing or null, null when it is neither text nor a number. */
 function textOf(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return plainDigits(String(value)) ?? String(value)

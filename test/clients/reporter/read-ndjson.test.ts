@@ -36,6 +36,13 @@ describe('reading NDJSON', () => {
     ).to.deep.equal(['1: 9007199254740993 " 0.1234567890123456789|12345678901234567890'])
   })
 
+  it('leaves text that begins with a NUL as it is, so that Tally refuses it', async () => {
+    const lines = await read('{"a":"\\u0000abc","b":1,"p":"\\u0000def"}')
+    expect(lines.map((line) => 'cells' in line && [line.cells[0], line.properties])).to.deep.equal([
+      ['\0abc', { p: '\0def' }],
+    ])
+  })
+
   it('does not find what every object has', async () => {
     const [line] = await read('{"x":1}', { cells: ['constructor', 'toString'], properties: [] })
     expect(line).to.have.deep.property('cells', [undefined, undefined])
