@@ -46,8 +46,10 @@ const LAST_ANSWERS_MS = 5_000
  * Reads the settings of the connection. The key is never read from the command line, where every user of the machine
  * can see it.
  *
- * @param keyFileName the file in DATA_DIR with the key, if no other file is given
- * @throws UsageError, ConfigError, StartupError when there is no key
+ * @param keyFileName the file in DATA_DIR with the key. It is read if neither --key-file nor TALLY_API_KEY is given
+ * @throws UsageError when an option is not valid
+ * @throws ConfigError when an environment variable is not valid
+ * @throws StartupError when the key file cannot be read
  */
 export async function readConnection(
   values: ConnectionValues,
@@ -70,7 +72,7 @@ export async function readConnection(
   return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, retryForMs }
 }
 
-/** Reads the address at which the Tally of this data folder serves, or served last. */
+/** Reads the address of the Tally that uses this data folder; if it is not running, its last address. */
 const readAddress = (dataDir: string): Promise<string> =>
   readFile(path.join(dataDir, API_ADDRESS_FILE), 'utf8').then(
     (text) => text.trim(),
@@ -81,7 +83,7 @@ function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol))
     throw new UsageError(`--url must start with http:// or https://, not ${JSON.stringify(text)}`)
-  if (/\/v2\/?$/.test(url.pathname)) throw new UsageError(`--url must be without /v2, not ${text}`)
+  if (/\/v2\/?$/.test(url.pathname)) throw new UsageError(`--url must not end in /v2: ${text}`)
   return url
 }
 

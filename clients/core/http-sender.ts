@@ -27,7 +27,7 @@ export interface HttpSender {
 export interface HttpSenderOptions {
   baseUrl: URL
   apiKey: string
-  /** The most open connections. */
+  /** How many connections may be open at the same time. */
   connectionsMax: number
   /** How long one request may take. */
   timeoutMs: number
@@ -36,8 +36,9 @@ export interface HttpSenderOptions {
 const ANSWER_BYTES_MAX = 16 * 1_024 * 1_024
 
 /**
- * Why node:http and not fetch: a request takes much less processor time, and a Tally on the same machine can use that
- * time. Also, node:http sends the path unchanged, whereas fetch turns an external id of `..` into another path.
+ * Why node:http and not fetch: a request takes much less processor time, which a Tally on the same machine can use.
+ * Also, node:http sends the path unchanged. fetch resolves `..`, so a path that ends in the external id `..` would
+ * become another path.
  */
 export function httpSender({ baseUrl, apiKey, connectionsMax, timeoutMs }: HttpSenderOptions): HttpSender {
   const { request, Agent } = baseUrl.protocol === 'https:' ? https : http

@@ -1,5 +1,6 @@
 /**
- * Runs work concurrently, up to a limit. A caller that adds more has to wait, so a fast reader cannot fill the memory.
+ * Runs work concurrently, up to a limit. A caller that adds work beyond the limit has to wait. So a caller that reads
+ * its input fast does not fill the memory with waiting work.
  */
 export class InFlight {
   private readonly max: number

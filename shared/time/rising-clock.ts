@@ -2,7 +2,8 @@ import { type Clock, type Micros, MICROS_PER_MS } from './microsecond-clock.ts'
 
 /**
  * The pace of a rising clock while the wall clock is behind it. The pace is below 1, so that the wall clock catches up.
- * It is not much lower, because the list of events shows a second only after this second of the rising clock has ended.
+ * It is not much lower, because the list of events shows what was accepted in a second only after the rising clock has
+ * passed the end of that second.
  */
 const PACE = 0.5
 

@@ -76,7 +76,7 @@ function rangeOf(
   if (from === undefined && to !== undefined) throw new UsageError('--to needs --from')
   const startAt = from === undefined ? monthStart(now, -1) : timeOf('from', from)
   const endAt = to === undefined ? (from === undefined ? monthStart(now, 0) : now) : timeOf('to', to)
-  if (endAt <= startAt) throw new UsageError('--to must be after --from')
+  if (endAt <= startAt) throw new UsageError('the end (--to, or else now) must be after --from')
   return { startAt, endAt }
 }
 

@@ -35,7 +35,7 @@ function barProgress(counts: ImportCounts, bytesTotal: number, screen: NodeJS.Wr
     {
       stream: screen,
       format:
-        '{bar} {percentage}% | {lines} lines | {events} events | {bad} bad | {rate} events/s | {eta_formatted} left',
+        '{bar} {percentage}% | {lines} lines | {events} events | {bad} bad lines | {rate} events/s | {eta_formatted} left',
       gracefulExit: false, // this program handles Ctrl-C itself
       linewrap: false,
       etaBuffer: 100,
@@ -59,7 +59,7 @@ function barProgress(counts: ImportCounts, bytesTotal: number, screen: NodeJS.Wr
     stop: () => {
       clearInterval(timer)
       bar.update(counts.bytes, payload())
-      bars.update() // stop() drops lines that are not written yet
+      bars.update() // writes the lines that still wait; bars.stop() would drop them
       bars.stop()
     },
   }

@@ -41,14 +41,14 @@ export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
-// Why the settings: the skip index selects only rows that have a token. A newer row of the same event may lack the token;
-// it would be skipped, and the old row would count. In exact mode, ClickHouse looks for newer rows. Both settings are
-// ClickHouse's defaults. They are written out because a profile that changes them would make corrected events count as
-// they were before.
+// Why the settings: the skip index selects only rows that have the requested token. A newer row of the same event may
+// lack the token; it would be skipped, and the old row would count. In exact mode, ClickHouse looks for newer rows. Both
+// settings are ClickHouse's defaults. They stand here because a settings profile may change the defaults, and then a
+// corrected event might count as it was before its correction.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
 // Why this setting: ClickHouse 26.7 can answer from the index alone. For rows that are not indexed yet, it then compares
 // tokens as text and cuts off zero bytes at the end. So it misses a token that ends with a zero byte: one in 256.
-// Therefore the column is read for such tokens, which is slower if many events have the value.
+// So for such tokens, the column property_tokens is read. This is slower if many events have the property's value.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `
@@ -106,16 +106,20 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   },
 })
 
-/** Reads usage for answers and for refills, from the events or through rollups. */
+/**
+ * Reads usage, for answers of the API and for refills. There are two readers: usageAggregateRepository reads the events,
+ * and usageThroughRollups reads the rollups where it can.
+ */
 export type UsageReader = ReturnType<typeof usageAggregateRepository>
 
 /**
- * The conditions of a selection, as SQL without values: these are sent as parameters (paramsOf).
+ * The conditions of a selection, as SQL without the values. The values are sent as parameters (paramsOf).
  *
- * Why PREWHERE, which FINAL does not choose by itself: these columns are in the sorting key, so all rows of an event
- * match or none does. The other columns are read and merged only for rows that match. A condition on a property uses
- * WHERE: with PREWHERE, ClickHouse 26.7 fails when it reads the text index instead of property_tokens, because a column
- * of the sorting key is then not there.
+ * Why PREWHERE: with FINAL, ClickHouse does not use it by itself. It is correct here, because the columns of the
+ * conditions are in the sorting key: either all rows of an event match, or none does. The other columns are read and
+ * merged only for rows that match. With a condition on a property, all conditions are in WHERE. With PREWHERE,
+ * ClickHouse 26.7 then fails when it reads the text index instead of property_tokens: a column of the sorting key is
+ * missing.
  */
 function conditionsOf({ accountId, source, property }: UsageSelection): string {
   const ofKey = [

@@ -16,12 +16,12 @@ interface Archivable {
 export interface LineReferences {
   prices: ReadonlyMap<string, Price & Archivable>
   rateCards: ReadonlyMap<string, { currency: string } & Archivable>
-  /** For each card, all rates that it ever had, each with the product of its prices. */
+  /** For each card: all rates that it ever had, each with the id of the product that its prices belong to. */
   rates: ReadonlyMap<string, readonly (Rate & { productId: string })[]>
   metricIds: ReadonlySet<string>
 }
 
-/** A fault of a line, and the field that has it; '' means the line as a whole. */
+/** A fault of a line, and the field in which it is. */
 export interface LineFault {
   /** For example `price_overrides[2].price_id`. */
   field: string
@@ -99,7 +99,7 @@ function findOverrideFault(
   if (terms.model === 'flat' && !terms.recurring)
     return 'the price is due once, but a card charges in every period'
   // A card may have several rates for the product. It is enough if the price fits one of them. If the card has no rate
-  // for the product yet, such a rate may be added later.
+  // for the product yet, the price is accepted, because such a rate may be added later.
   const faults = (rates.get(rateCardId) ?? [])
     .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
     .map((rate) => findUseFault(rate, terms, currency))
@@ -137,9 +137,9 @@ function findReferenceFault(
 }
 
 /**
- * The first line of a kind that overlaps in time with an earlier line of that kind in the list, or undefined. A
- * contract has at most one minimum and one card at a time. Times after a cancellation count, too, because a
- * cancellation can be withdrawn.
+ * The first line that overlaps in time with a line of the same kind that stands before it in the list; undefined if
+ * there is none. A contract has at most one minimum and one card at a time. An overlap that begins only after a
+ * cancellation is found, too, because the cancellation can be withdrawn.
  *
  * @param lines the lines of one contract
  */

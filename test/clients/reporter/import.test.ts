@@ -456,7 +456,7 @@ describe('import', () => {
     )
     const tooLong = await importWith([...args, '--url', `${tally.url}/v2/`])
     expect(tooLong).to.include({ code: 2 })
-    expect(tooLong.err).to.contain('--url must be without /v2')
+    expect(tooLong.err).to.contain('--url must not end in /v2')
   })
 
   it('shows names of columns that cannot be seen by their numbers', async () => {
