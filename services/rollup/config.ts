@@ -1,5 +1,6 @@
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
@@ -81,12 +82,22 @@ export function readRollupConfig(read: EnvReader) {
         max: 86_400,
       }),
     },
+    ratingEveryS: read.integer('ROLLUP_RATE_EVERY_S', {
+      about:
+        'seconds between two ratings of contracts for the view rated_usage, counted from 00:10 UTC; each takes some 50 ms a contract',
+      default: 86_400,
+      min: 1,
+      max: 86_400,
+    }),
     queryTimeoutS: QUERY_TIMEOUT_S,
     dropAfterS: DROP_AFTER_S,
   }
 }
 
-export type RollupConfig = Omit<ReturnType<typeof readRollupConfig>, 'counting' | 'dimensionsPauseMs'>
+export type RollupConfig = Omit<
+  ReturnType<typeof readRollupConfig>,
+  'counting' | 'dimensionsPauseMs' | 'ratingEveryS'
+>
 
 /** Settings of the rollup service in a process of its own. */
 export const readRollupServiceConfig = (read: EnvReader) => ({
@@ -94,6 +105,7 @@ export const readRollupServiceConfig = (read: EnvReader) => ({
   logLevel: readLogLevel(read),
   postgres: readPostgresServerConfig(read),
   clickhouse: readClickHouseServerConfig(read),
+  eventLog: readEventLogConfig(read),
   rollup: readRollupConfig(read),
   crashAt: readCrashAt(read, ROLLUP_POINTS),
 })

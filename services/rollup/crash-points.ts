@@ -20,6 +20,9 @@ export const ROLLUP_POINTS = [
   'dimensions-stored', // they are in ClickHouse
   'dimensions-reached', // PostgreSQL knows how far the copies are, ClickHouse does not yet
   'dimensions-noted', // ClickHouse knows it, too
+  'rating-read', // a period of a contract is rated, and not stored
+  'rating-stored', // it is in ClickHouse
+  'rating-noted', // all periods of a namespace are rated, and ClickHouse knows it
 ] as const
 
 export type RollupPoint = (typeof ROLLUP_POINTS)[number]

@@ -1,4 +1,5 @@
 import { keepCompanyViews } from '../../shared/clickhouse/company-views.ts'
+import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
@@ -9,15 +10,16 @@ import { getsOn } from '../../shared/service/gets-on.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { keepDimensions } from './keep-dimensions.ts'
+import { keepRated } from './keep-rated.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
 /** How long rounds may fail without a break before /readyz reports it. */
 const FAILING_MAX_MS = 30_000
 /**
- * One connection for statements of rollups, which run one after the other, one for the copies of dimension tables, and
- * one for probes.
+ * One connection for statements of rollups, which run one after the other, one for the copies of dimension tables, one
+ * for the rating of contracts, and one for probes.
  */
-const CLICKHOUSE_CONNECTIONS = 3
+const CLICKHOUSE_CONNECTIONS = 4
 /** A round may have this many statements, and each may take as long as the query timeout. */
 const STATEMENTS_A_ROUND = 20
 
@@ -38,7 +40,8 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
       opened,
       log,
     )
-    watchPools(metrics, { rollup: pool })
+    const { logPool, listedUpTo } = await openLogProgress(pool, postgres, config.eventLog, opened, log)
+    watchPools(metrics, { rollup: pool, event_log: logPool })
     const reached = crashAt(config.crashAt)
     const running = openRollup({ pool, clickhouse, metrics, log, reached }, config.rollup)
     opened.push(running)
@@ -49,6 +52,11 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
       config.rollup.dimensionsPauseMs,
     )
     opened.push(dimensions)
+    const rating = keepRated(
+      { pool, clickhouse, listedUpTo, metrics, log, reached },
+      config.rollup.ratingEveryS,
+    )
+    opened.push(rating)
     const stuckMs = STATEMENTS_A_ROUND * queryTimeoutS * 1_000
     return {
       isLive: () => !running.isStuck(stuckMs),

@@ -11,6 +11,7 @@ import type { Loader } from '../loader/load-usage.ts'
 import { openLoader } from '../loader/open-loader.ts'
 import { openRefill } from '../refill/open-refill.ts'
 import { keepDimensions } from '../rollup/keep-dimensions.ts'
+import { keepRated } from '../rollup/keep-rated.ts'
 import { openRollup } from '../rollup/open-rollup.ts'
 import type { Pools } from './open-pools.ts'
 import { type RequiredRoom, requireRoom } from './require-room.ts'
@@ -96,6 +97,7 @@ function startFollowers(
   // On the connections of requests: a statement of the rollups may take long, and these take milliseconds.
   const dimensionParts = { pool: pools.rollup, clickhouse: engines.clickhouse.client }
   opened.push(keepDimensions({ ...dimensionParts, metrics, log }, config.rollup.dimensionsPauseMs))
+  opened.push(keepRated({ ...dimensionParts, listedUpTo, metrics, log }, config.rollup.ratingEveryS))
   const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }

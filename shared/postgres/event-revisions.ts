@@ -58,6 +58,11 @@ const LIST_BEFORE = `
 const LIST = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE namespace_id = $1 AND event_id = $2 AND revision > $3 ORDER BY revision LIMIT $4`
+// An id begins with the second in which the event occurred.
+const LIST_CORRECTED_DAYS = `
+  SELECT account_id AS "accountId", array_agg(DISTINCT (('x' || substr(event_id, 7, 8))::bit(32)::bigint / 86400)::integer) AS days
+  FROM event_revisions
+  WHERE namespace_id = $1 AND account_id = ANY ($2) AND revision > 0 AND corrected_at >= $3 GROUP BY account_id`
 const MARK_SENT = `
   UPDATE event_revisions SET sent_at = greatest(clock_timestamp(), to_timestamp($4))
   WHERE namespace_id = $1 AND sent_at IS NULL
@@ -107,6 +112,17 @@ export const eventRevisionRepository = (db: Queryable) => ({
     await db.query(`${INSERT} ${UNLESS_THERE}`, valuesOf(namespaceId, first))
     const { rows } = await db.query<{ now: string }>(LOCK, [namespaceId, ids])
     return Math.max(0, ...rows.map(({ now }) => Number(now)))
+  },
+
+  /** On which UTC days (since 1970) those events of accounts occurred that were corrected at or after a time. */
+  async listCorrectedDays(
+    namespaceId: string,
+    accountIds: readonly string[],
+    since: Micros,
+  ): Promise<{ accountId: string; days: number[] }[]> {
+    const values = [namespaceId, accountIds, since]
+    const { rows } = await db.query<{ accountId: string; days: number[] }>(LIST_CORRECTED_DAYS, values)
+    return rows
   },
 
   /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
-import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { type OpenedClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
 import { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
@@ -10,7 +10,9 @@ import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
 import { auditCopies } from '../support/dimension-stage.ts'
+import type { PreviewBody } from '../support/billing-over-http.ts'
 import { SEED, tell } from '../support/fault-seed.ts'
+import { expectLikePreview, sumLines } from '../support/rating-stage.ts'
 import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
 import { until } from '../support/until.ts'
 import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
@@ -41,13 +43,15 @@ describe('a crash of the rollup service at a named point', function () {
   const random = seededRandom(`rollup crash points ${SEED}`)
   let stage: FaultStage
   let clickhouse: OpenedClickHouse
+  let contracts: string[]
 
   before(async () => {
     stage = await startFaultStage('crash_rollup', {
-      env: BUSY_ROLLUPS,
+      env: { ...BUSY_ROLLUPS, ROLLUP_RATE_EVERY_S: '1' },
       load: { corrects: 0.3, spanS: 2 * DAY_S, workers: 3, pauseMs: 120 },
     })
     clickhouse = await openServerOf(stage.env)
+    contracts = await makeContracts()
   })
   after(async () => {
     await (clickhouse as OpenedClickHouse | undefined)?.close()
@@ -90,6 +94,55 @@ describe('a crash of the rollup service at a named point', function () {
     for (const table of ['accounts', 'metrics', 'event_revisions'])
       expect(totals.find((one) => one.table === table)?.postgres.rows, table).to.be.above(0)
   })
+
+  it('leaves rated usage that is what previews say', async () => {
+    const namespaceId = await namespaceOf(stage.pool, 'default')
+    const settled = Math.floor(Date.now() / 1_000)
+    const view = 'tally_analytics.rated_usage'
+    await until(async () => {
+      const [row] = await queryRows<{ count: string; at: number }>(
+        clickhouse.client,
+        `SELECT count(DISTINCT contract_id) AS count, toUInt32(min(rated_at)) AS at FROM ${view} WHERE NOT is_final`,
+        {},
+      )
+      return Number(row?.count) === contracts.length && Number(row?.at) > settled
+    }, CRASH_MS)
+    const lines = await sumLines(clickhouse.client, view, namespaceId)
+    for (const contract_id of contracts) {
+      const ofContract = lines.filter((line) => line.contract_id === contract_id)
+      const periods = [...new Set(ofContract.map(({ period_start }) => period_start))]
+      expect(periods.length).to.be.above(2)
+      for (const at of periods)
+        expectLikePreview(
+          ofContract.filter(({ period_start }) => period_start === at),
+          await stage.api.create<PreviewBody>('/v2/invoice-previews', { contract_id, at }),
+        )
+    }
+  })
+
+  /** Contracts with periods of a day, some of which are over, for all usage of the stage's accounts. */
+  async function makeContracts(): Promise<string[]> {
+    const make = async (target: string, body: object) =>
+      (await stage.api.create<{ id: string }>(target, body)).id
+    const product_id = await make('/v2/products', { name: 'usage' })
+    const terms = { product_id, currency: 'usd', model: 'per_unit', unit_amount: '0.37', per: '7' }
+    const price_id = await make('/v2/prices', terms)
+    const rates = [{ currency: 'usd', price_id }]
+    const rate_card_id = await make('/v2/rate-cards', { name: 'usage', currency: 'usd', rates })
+    const starts_at = Math.floor(Date.now() / 1_000) - 3 * DAY_S
+    const made: string[] = []
+    for (const account_id of stage.accounts)
+      made.push(
+        await make('/v2/contracts', {
+          account_id,
+          currency: 'usd',
+          cadence: 'day',
+          starts_at,
+          lines: [{ rate_card_id }],
+        }),
+      )
+    return made
+  }
 
   /** Starts the service, and waits until it has crashed at the point. */
   async function crashAt(point: RollupPoint): Promise<void> {

@@ -246,7 +246,7 @@ function lineToBody(
 }
 
 /** Stores the revisions, because corrections are committed to PostgreSQL first. */
-async function keepRevisions(
+export async function keepRevisions(
   { pool }: RunningApi,
   { namespaceId }: StoredWorld,
   rows: readonly UsageEvent[],

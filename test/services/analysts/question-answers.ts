@@ -7,7 +7,9 @@ import {
   subtractAmounts,
   ZERO,
 } from '../../../shared/amount/amount.ts'
+import { formatRatio, type Ratio, sumRatios } from '../../../shared/amount/ratio.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
+import type { DailyLine } from '../../../shared/domain/billing/daily-lines.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { formatMicros } from '../../../shared/time/micros-text.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
@@ -69,6 +71,7 @@ export function answersOf(world: World): Answered[] {
     ...answersOfCorrections(world),
     ...answersOfGrants(world, events),
     ...answersOfContracts(world),
+    ...answersOfRated(world),
   ]
 }
 
@@ -624,6 +627,59 @@ function answersOfContracts({ now, today, contracts, accounts, customers }: Worl
           is_over: Number(to <= now * 1e6),
         }
       }),
+    },
+  ]
+}
+
+function answersOfRated({ today, rated, accounts }: World): Answered[] {
+  const first = today / DAY_S - 12
+  const last = today / DAY_S - 2
+  const params = { from: dateOf(first * DAY_S), to: dateOf(last * DAY_S) }
+  const lines = rated
+    .flatMap((period) => period.lines.map((line) => ({ ...line, period })))
+    .filter(({ day }) => day >= first && day <= last)
+  const ofModels = lines.filter(({ kind, line }) => kind === 'usage' && line?.rate?.groupBy === 'model')
+  const modelOf = ({ line }: DailyLine) => line?.value ?? 'all others'
+  const unrated = lines.filter(({ kind }) => kind === 'unrated')
+  const sumOf = (ratios: readonly Ratio[]) => formatRatio(sumRatios(ratios))
+  return [
+    {
+      file: '23-revenue-by-model-by-day',
+      params,
+      rows: [
+        ...groups(ofModels, (one) => JSON.stringify([one.day, one.period.currency, modelOf(one)])).values(),
+      ]
+        .map((some) => {
+          const [one] = some as [(typeof some)[0]]
+          return {
+            day: dateOf(one.day * DAY_S),
+            currency: one.period.currency,
+            model: modelOf(one),
+            revenue: sumOf(some.map(({ added }) => added.exactAmount)),
+          }
+        })
+        .sort((a, b) => byText(a.day, b.day) || byText(a.currency, b.currency) || byText(a.model, b.model)),
+    },
+    {
+      file: '23-unrated-usage',
+      params,
+      rows: [...groups(unrated, (one) => `${one.period.accountId} ${one.source ?? ''}`).values()]
+        .map((some) => {
+          const [one] = some as [(typeof some)[0]]
+          const days = some.map(({ day }) => day)
+          return {
+            account_id: one.period.accountId,
+            account: accounts.find(({ account_id }) => account_id === one.period.accountId)?.name ?? '',
+            metric_or_currency: metricName(one.source ?? ''),
+            quantity: sumOf(some.map(({ added }) => added.quantity)),
+            event_count: Number(some.reduce((sum, { added }) => sum + added.events, 0n)),
+            first_day: dateOf(Math.min(...days) * DAY_S),
+            last_day: dateOf(Math.max(...days) * DAY_S),
+          }
+        })
+        .sort(
+          (a, b) => byText(a.account_id, b.account_id) || byText(a.metric_or_currency, b.metric_or_currency),
+        ),
     },
   ]
 }

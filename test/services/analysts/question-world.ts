@@ -1,6 +1,11 @@
+import { RATIO_ZERO, ratioOf } from '../../../shared/amount/ratio.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { ratedPeriodRepository } from '../../../shared/clickhouse/rated-periods.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
+import type { DailyLine } from '../../../shared/domain/billing/daily-lines.ts'
+import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
+import type { RatedPeriod } from '../../../shared/domain/billing/rated-period.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
@@ -64,6 +69,7 @@ export interface World {
   customers: Map<string, string>
   grants: GrantRow[]
   contracts: ContractRow[]
+  rated: RatedPeriod[]
 }
 
 export const accountId = (number: number): string => `account_${number.toString(16).padStart(32, '0')}`
@@ -88,6 +94,7 @@ export function makeWorld(): World {
     ]),
     grants: grantsOf(now),
     contracts: contractsOf(now),
+    rated: ratedOf(today, drawer(20_260_102)),
   }
 }
 
@@ -229,9 +236,56 @@ function contractsOf(now: number): ContractRow[] {
   }))
 }
 
+/** Periods of some accounts, in two currencies: usage by model and by region, seats, and usage without a rate. */
+function ratedOf(today: number, draw: (below: number) => number): RatedPeriod[] {
+  const forms: [
+    kind: DailyLine['kind'],
+    source: string | null,
+    groupBy: string | null,
+    value: string | null,
+  ][] = [
+    ['usage', TOKENS, 'model', 'small'],
+    ['usage', TOKENS, 'model', `it's "large" \\`],
+    ['usage', TOKENS, 'model', null],
+    ['usage', CALLS, 'region', 'small'],
+    ['usage', 'usd', null, null],
+    ['fixed', null, null, null],
+    ['unrated', CALLS, null, null],
+    ['unrated', 'usd', null, null],
+  ]
+  return [0, 1, 2, 3].map((number) => ({
+    contractId: `contract_${String(number).padStart(32, '0')}`,
+    accountId: accountId(number),
+    customerId: null,
+    currency: number === 3 ? 'eur' : 'usd',
+    period: { startAt: today - 20 * DAY_S, endAt: today + 10 * DAY_S },
+    asOf: today,
+    usageAsOf: today,
+    changedAt: new Date(0),
+    lines: Array.from({ length: 160 }, (): DailyLine => {
+      const [kind, source, groupBy, value] = forms[draw(forms.length)] ?? ['fixed', null, null, null]
+      const quantity = ratioOf(BigInt(draw(1e9)) * 10n ** 9n + BigInt(draw(1e9)), 10n ** 18n)
+      const rate = { id: 'rate', source, aggregation: 'sum', groupBy }
+      const price = { id: 'price', productId: 'product', currency: 'usd', terms: { model: 'flat' } }
+      const amount = kind === 'unrated' ? RATIO_ZERO : ratioOf(BigInt(draw(1e9)) * 10n ** 9n + 1n, 10n ** 18n)
+      const measures = { quantity, events: BigInt(draw(9)), exactAmount: amount, amount }
+      return {
+        day: today / DAY_S - draw(20),
+        kind,
+        line:
+          kind === 'unrated' ? undefined : ({ lineId: 'line', rate, price, value } as unknown as InvoiceLine),
+        source,
+        startAt: today - 20 * DAY_S,
+        added: measures,
+        toDate: measures,
+      }
+    }),
+  }))
+}
+
 /** Stores a world as the services do, and another company's usage of the same accounts beside it. */
 export async function storeWorld({ client }: OpenedClickHouse, world: World): Promise<void> {
-  const { today, rows, revised, accounts, customers, grants, contracts } = world
+  const { today, rows, revised, accounts, customers, grants, contracts, rated } = world
   const others = [0, 1, 2, 3, 20].map((daysAgo) =>
     makeReport({
       namespaceId: OTHER_NAMESPACE,
@@ -265,6 +319,12 @@ export async function storeWorld({ client }: OpenedClickHouse, world: World): Pr
   )
   await insert('grants', grants)
   await insert('contracts', contracts)
+  const periods = ratedPeriodRepository(client)
+  const states = { version: 1, ratedAt: 1, isFinal: false }
+  for (const period of rated) {
+    await periods.store(NAMESPACE, period, states)
+    await periods.store(OTHER_NAMESPACE, period, states)
+  }
   await insert(
     'event_revisions',
     revised.flatMap((history) => history.map(revisionRow)),

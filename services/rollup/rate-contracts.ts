@@ -1,0 +1,263 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  basisOf,
+  type ratedPeriodRepository,
+  type RatedState,
+} from '../../shared/clickhouse/rated-periods.ts'
+import { groupBy } from '../../shared/collections/group-by.ts'
+import { periodAt } from '../../shared/domain/billing/periods.ts'
+import { contractRange } from '../../shared/domain/billing/pieces.ts'
+import type { ContractRecord } from '../../shared/domain/billing/stored-contract.ts'
+import { intersect, type TimeRange } from '../../shared/domain/time-range.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import { completeUpTo } from '../../shared/postgres/complete-up-to.ts'
+import { contractRepository } from '../../shared/postgres/contracts.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
+import { namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
+import type { RatePeriod } from '../../shared/previews/rate-period.ts'
+import {
+  type Micros,
+  MICROS_PER_MS,
+  MICROS_PER_SECOND,
+  unixSeconds,
+} from '../../shared/time/microsecond-clock.ts'
+import type { RollupPoint } from './crash-points.ts'
+
+export interface RateContractsDeps {
+  pool: Pool
+  rated: ReturnType<typeof ratedPeriodRepository>
+  ratePeriod: RatePeriod
+  /** Returns a time. ClickHouse has all events that were accepted before this time. */
+  listedUpTo: () => Promise<Micros>
+  reached: Reached<RollupPoint>
+  /** Called after each period, with the milliseconds that it took. */
+  onRated: (ms: number) => void
+}
+
+export interface RatingRun {
+  /** When the run was due, in Unix seconds. */
+  dueAt: number
+  /** The run ends early when the next one is due, in Unix seconds: open periods come first. */
+  until: number
+  signal: AbortSignal
+}
+
+/** A namespace in a run. */
+interface Place {
+  namespaceId: string
+  /** How far the clock of a test company is ahead. */
+  aheadMs: number
+  /** Up to when usage was rated before this run; undefined if that is not known. In Unix seconds. */
+  since: number | undefined
+}
+
+const CONTRACTS_AT_ONCE = 100
+const DAY_S = 86_400
+/** After each period it rests for as long as it worked, but not longer than this. */
+const REST_MS_MAX = 200
+/** If so many periods fail in a run, something is wrong with a database, and the others would fail, too. */
+const FAILURES_MAX = 10
+
+/**
+ * Rates the contracts of all companies: first the open periods, then those that are over, if they are not final yet or
+ * if something changed on which they rest. One period at a time, so that everything else goes on.
+ *
+ * A period that is stored since `dueAt` is not rated again. So a run that was interrupted goes on where it stopped.
+ *
+ * @returns a run. It resolves to whether all namespaces are done
+ * @throws the first failure, after all other periods were rated
+ */
+export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Promise<boolean> {
+  return async (run) => {
+    const failures: unknown[] = []
+    const places = await listPlaces(deps, run)
+    for (const place of places) {
+      await rateContracts(deps, run, place, { isOpen: true, failures })
+      if (isOver(run)) break
+    }
+    for (const place of places) {
+      if (isOver(run)) return false
+      const before = failures.length
+      const mark = await readMark(deps, place)
+      const seen = await rateContracts(deps, run, place, { isOpen: false, failures })
+      if (isOver(run)) return false
+      await removeOthers(deps, place, seen)
+      if (failures.length > before) continue
+      await deps.rated.noteRun(place.namespaceId, run.dueAt, mark)
+      deps.reached('rating-noted')
+    }
+    if (failures.length > 0) throw failures[0]
+    return true
+  }
+}
+
+const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
+
+/** The namespaces that are not done yet. */
+async function listPlaces({ pool, rated }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
+  const runs = await rated.listRuns()
+  const companies = await companyRepository(pool).list()
+  const places: Place[] = []
+  for (const { namespaceId } of companies) {
+    const last = runs.get(namespaceId)
+    if (last !== undefined && last.dueAt >= dueAt) continue
+    const aheadMs = await inNamespace(pool, namespaceId, (db) =>
+      namespaceClockRepository(db).aheadMs(namespaceId),
+    )
+    places.push({ namespaceId, aheadMs, since: last?.completeUpTo })
+  }
+  return places
+}
+
+/** The present second in a namespace. */
+const nowIn = ({ aheadMs }: Place): number => Math.floor((Date.now() + aheadMs) / 1_000)
+
+/** The time up to which everything that was accepted or corrected can be read from now on. */
+async function readMark({ pool, listedUpTo }: RateContractsDeps, { namespaceId }: Place): Promise<number> {
+  const loadedUpTo = await listedUpTo()
+  return unixSeconds(await inNamespace(pool, namespaceId, (db) => completeUpTo(db, namespaceId, loadedUpTo)))
+}
+
+/** Rates the periods of all contracts of a namespace that need it. @returns the ids of the contracts */
+async function rateContracts(
+  deps: RateContractsDeps,
+  run: RatingRun,
+  place: Place,
+  { isOpen, failures }: { isOpen: boolean; failures: unknown[] },
+): Promise<Set<string>> {
+  const { namespaceId } = place
+  const now = nowIn(place)
+  const seen = new Set<string>()
+  for (let startingAfter: string | undefined; ;) {
+    const page = await inNamespace(deps.pool, namespaceId, (db) =>
+      contractRepository(db).listRecords(namespaceId, {}, { limit: CONTRACTS_AT_ONCE, startingAfter }),
+    )
+    const contracts = page.items
+    const ids = contracts.map(({ id }) => id)
+    const states = groupBy(await deps.rated.list(namespaceId, ids), ({ contractId }) => contractId)
+    const changed = isOpen ? new Map<string, Set<number>>() : await changedDays(deps, place, contracts)
+    for (const contract of contracts) {
+      if (isOver(run)) return seen
+      seen.add(contract.id)
+      const ofContract = states.get(contract.id) ?? []
+      const all = periodsOf(contract, now)
+      if (!isOpen)
+        await deps.rated.remove(
+          namespaceId,
+          ofContract.filter(({ startsAt }) => !all.some(({ startAt }) => startAt === startsAt)),
+        )
+      for (const period of all) {
+        if (isOver(run)) return seen
+        if (period.endAt > now !== isOpen) continue
+        const state = ofContract.find(({ startsAt }) => startsAt === period.startAt)
+        const days = changed.get(contract.accountId)
+        if (!isDue(contract, period, { state, days, dueAt: run.dueAt })) continue
+        try {
+          await rateOne(deps, place, { contract, period, state }, run.signal)
+        } catch (err) {
+          run.signal.throwIfAborted()
+          failures.push(err)
+          if (failures.length >= FAILURES_MAX) throw failures[0]
+        }
+      }
+    }
+    if (!page.hasMore) return seen
+    startingAfter = ids.at(-1)
+  }
+}
+
+/** The periods that have begun, the newest first. */
+function periodsOf(contract: ContractRecord, now: number): TimeRange[] {
+  const range = contractRange(contract)
+  const periods: TimeRange[] = []
+  for (let at = Math.min(now, range.endAt - 1); at >= range.startAt;) {
+    const whole = periodAt(contract, at)
+    const period = intersect(whole, range)
+    if (period !== undefined) periods.push(period)
+    at = whole.startAt - 1
+  }
+  return periods
+}
+
+/** Whether a period must be rated in this run. @param days those on which usage of its account changed */
+function isDue(
+  contract: ContractRecord,
+  { startAt, endAt }: TimeRange,
+  {
+    state,
+    days,
+    dueAt,
+  }: { state: RatedState | undefined; days: ReadonlySet<number> | undefined; dueAt: number },
+): boolean {
+  if (state === undefined || state.basis !== basisOf(contract)) return true
+  if (state.ratedAt >= dueAt * MICROS_PER_SECOND) return false
+  if (!state.isFinal) return true
+  for (const day of days ?? []) if (day * DAY_S < endAt && (day + 1) * DAY_S > startAt) return true
+  return false
+}
+
+/** For each account, the days of events that were accepted or corrected since the run before. */
+async function changedDays(
+  { pool, rated }: RateContractsDeps,
+  { namespaceId, since }: Place,
+  contracts: readonly ContractRecord[],
+): Promise<Map<string, Set<number>>> {
+  const changed = new Map<string, Set<number>>()
+  if (since === undefined || contracts.length === 0) return changed
+  const accountIds = [...new Set(contracts.map(({ accountId }) => accountId))]
+  const accepted = await rated.listAcceptedDays(namespaceId, accountIds, since)
+  const corrected = await inNamespace(pool, namespaceId, (db) =>
+    eventRevisionRepository(db).listCorrectedDays(namespaceId, accountIds, since * MICROS_PER_SECOND),
+  )
+  for (const { accountId, days } of [...accepted, ...corrected])
+    changed.set(accountId, new Set([...(changed.get(accountId) ?? []), ...days]))
+  return changed
+}
+
+interface OnePeriod {
+  contract: ContractRecord
+  period: TimeRange
+  state: RatedState | undefined
+}
+
+async function rateOne(
+  { rated, ratePeriod, reached, onRated }: RateContractsDeps,
+  place: Place,
+  { contract, period, state }: OnePeriod,
+  signal: AbortSignal,
+): Promise<void> {
+  const began = performance.now()
+  const ratedAt = Date.now() * MICROS_PER_MS // before the reads: the rating with the later reads wins
+  const { namespaceId, aheadMs } = place
+  const request = { contractId: contract.id, at: period.startAt, now: nowIn(place) }
+  const made = await ratePeriod(namespaceId, request, signal)
+  if (made === undefined) return
+  reached('rating-read')
+  const isFinal = made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)
+  await rated.store(namespaceId, made, {
+    version: Math.max(ratedAt, (state?.version ?? 0) + 1),
+    ratedAt,
+    isFinal,
+  })
+  reached('rating-stored')
+  const ms = performance.now() - began
+  onRated(ms)
+  await sleep(Math.min(ms, REST_MS_MAX), undefined, { signal }).catch(() => undefined)
+}
+
+/** Removes the periods of contracts that do not exist: PostgreSQL went back to an earlier state. */
+async function removeOthers(
+  { rated }: RateContractsDeps,
+  { namespaceId }: Place,
+  seen: ReadonlySet<string>,
+): Promise<void> {
+  const others = (await rated.listContracts(namespaceId)).filter((id) => !seen.has(id))
+  for (let from = 0; from < others.length; from += CONTRACTS_AT_ONCE)
+    await rated.remove(
+      namespaceId,
+      await rated.list(namespaceId, others.slice(from, from + CONTRACTS_AT_ONCE)),
+    )
+}

@@ -1,0 +1,210 @@
+import { formatRatio, isZeroRatio, type Ratio, roundHalfUp } from '../amount/ratio.ts'
+import type { DailyLine } from '../domain/billing/daily-lines.ts'
+import { isMetric } from '../domain/usage-source.ts'
+import type { RatedPeriod } from '../domain/billing/rated-period.ts'
+import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
+
+/** What is known about a period that was rated. Times are Unix seconds. */
+export interface RatedState {
+  contractId: string
+  startsAt: number
+  version: Micros
+  ratedAt: Micros
+  isFinal: boolean
+  /** See basisOf. */
+  basis: string
+}
+
+/** An account, and the UTC days (since 1970) on which events of it occurred. */
+export interface ChangedDays {
+  accountId: string
+  days: number[]
+}
+
+const STATES = `
+  SELECT contract_id, starts_at, toString(version) AS version, rated_at, is_final, basis FROM rated_periods FINAL
+  WHERE namespace_id = {namespaceId:String}`
+const OF_CONTRACTS = 'AND contract_id IN {contractIds:Array(String)}'
+const CONTRACTS = `
+  SELECT DISTINCT contract_id FROM rated_periods FINAL WHERE namespace_id = {namespaceId:String}`
+const RUNS = `
+  SELECT namespace_id, toString(max(due_at)) AS due, toString(max(complete_up_to)) AS up_to
+  FROM rating_runs GROUP BY namespace_id`
+// The first four bytes of an id are the second in which the event occurred.
+const ACCEPTED_DAYS = `
+  SELECT account_id, groupUniqArray(intDiv(reinterpretAsUInt32(reverse(substring(id, 1, 4))), 86400)) AS days
+  FROM usage_events_by_acceptance
+  WHERE namespace_id = {namespaceId:String} AND accepted_second >= toDateTime({since:UInt32}, 'UTC')
+    AND account_id IN {accountIds:Array(String)}
+  GROUP BY account_id`
+
+interface StateRow {
+  contract_id: string
+  starts_at: string
+  version: string
+  rated_at: string
+  is_final: number
+  basis: string
+}
+
+/** The contract that a rating is of, as text: another text means that the contract was changed. */
+export const basisOf = ({ updatedAt }: { updatedAt: Date }): string => updatedAt.toISOString()
+
+/** Rated periods of contracts, which analysts read as rated_usage. */
+export const ratedPeriodRepository = (client: ClickHouse) => ({
+  /** Lists the periods of these contracts. */
+  async list(namespaceId: string, contractIds: readonly string[]): Promise<RatedState[]> {
+    if (contractIds.length === 0) return []
+    const query = `${STATES} ${OF_CONTRACTS}`
+    const rows = await queryRows<StateRow>(client, query, { namespaceId, contractIds })
+    return rows.map((row) => ({
+      contractId: row.contract_id,
+      startsAt: Number(row.starts_at),
+      version: Number(row.version),
+      ratedAt: Number(row.rated_at),
+      isFinal: row.is_final === 1,
+      basis: row.basis,
+    }))
+  },
+
+  /** Lists the ids of all contracts that have rated periods. */
+  async listContracts(namespaceId: string): Promise<string[]> {
+    const rows = await queryRows<{ contract_id: string }>(client, CONTRACTS, { namespaceId })
+    return rows.map(({ contract_id: id }) => id)
+  },
+
+  /** Stores a period instead of its rating before. When it resolves, the period is on disk. */
+  async store(
+    namespaceId: string,
+    rated: RatedPeriod,
+    { version, ratedAt, isFinal }: Pick<RatedState, 'version' | 'ratedAt' | 'isFinal'>,
+  ): Promise<void> {
+    const { period, lines } = rated
+    const row = {
+      namespace_id: namespaceId,
+      contract_id: rated.contractId,
+      starts_at: period.startAt,
+      ends_at: period.endAt,
+      account_id: rated.accountId,
+      customer_id: rated.customerId,
+      currency: rated.currency,
+      as_of: rated.asOf,
+      usage_as_of: rated.usageAsOf,
+      rated_at: ratedAt,
+      is_final: isFinal ? 1 : 0,
+      basis: basisOf({ updatedAt: rated.changedAt }),
+      ...columnsOf(lines),
+      version: String(version),
+      is_deleted: 0,
+    }
+    await client.insert({
+      table: 'rated_periods',
+      values: [row],
+      columns: columnsIn(row),
+      format: 'JSONEachRow',
+    })
+  },
+
+  /** Removes periods that their contract does not have any more. */
+  async remove(namespaceId: string, states: readonly RatedState[]): Promise<void> {
+    const rows = states.map(({ contractId, startsAt, version }) => ({
+      namespace_id: namespaceId,
+      contract_id: contractId,
+      starts_at: startsAt,
+      version: String(Math.max(version + 1, Date.now() * MICROS_PER_MS)),
+      is_deleted: 1,
+    }))
+    const [first] = rows
+    if (first === undefined) return
+    await client.insert({
+      table: 'rated_periods',
+      values: rows,
+      columns: columnsIn(first),
+      format: 'JSONEachRow',
+    })
+  },
+
+  /** The last run of each namespace that had one. Times are Unix seconds. */
+  async listRuns(): Promise<Map<string, { dueAt: number; completeUpTo: number }>> {
+    const rows = await queryRows<{ namespace_id: string; due: string; up_to: string }>(client, RUNS, {})
+    return new Map(
+      rows.map((row) => [row.namespace_id, { dueAt: Number(row.due), completeUpTo: Number(row.up_to) }]),
+    )
+  },
+
+  /** Notes that all usage of a namespace that was accepted or corrected before `completeUpTo` is rated. */
+  async noteRun(namespaceId: string, dueAt: number, completeUpTo: number): Promise<void> {
+    await client.insert({
+      table: 'rating_runs',
+      values: [{ namespace_id: namespaceId, due_at: dueAt, complete_up_to: completeUpTo }],
+      columns: ['namespace_id', 'due_at', 'complete_up_to'],
+      format: 'JSONEachRow',
+    })
+  },
+
+  /** On which days events of these accounts occurred that were accepted at or after a second and are stored by now. */
+  async listAcceptedDays(
+    namespaceId: string,
+    accountIds: readonly string[],
+    since: number,
+  ): Promise<ChangedDays[]> {
+    const rows = await queryRows<{ account_id: string; days: number[] }>(client, ACCEPTED_DAYS, {
+      namespaceId,
+      accountIds,
+      since: Math.max(since, 0),
+    })
+    return rows.map(({ account_id: accountId, days }) => ({ accountId, days }))
+  },
+})
+
+const columnsIn = (row: object) => Object.keys(row) as [string, ...string[]]
+
+/** The nested columns: a list of each. */
+function columnsOf(lines: readonly DailyLine[]): Record<string, unknown[]> {
+  const rows = lines.map(columnsOfLine)
+  const names = Object.keys(columnsOfLine(EMPTY)) as (keyof ReturnType<typeof columnsOfLine>)[]
+  return Object.fromEntries(names.map((name) => [`line_${name}`, rows.map((row) => row[name])]))
+}
+
+function columnsOfLine({ day, kind, line, source, startAt, added, toDate }: DailyLine) {
+  const terms = line?.price.terms
+  const unit = terms?.model === 'per_unit' ? terms : undefined
+  return {
+    day: new Date(day * 86_400_000).toISOString().slice(0, 10),
+    kind,
+    contract_line_id: line?.lineId ?? null,
+    starts_at: startAt,
+    rate_id: line?.rate?.id ?? null,
+    product_id: line?.price.productId ?? null,
+    price_id: line?.price.id ?? null,
+    metric_id: source !== null && isMetric(source) ? source : null,
+    usage_currency: source !== null && !isMetric(source) ? source : null,
+    aggregation: kind === 'usage' ? (line?.rate?.aggregation ?? null) : null,
+    group_by: line?.rate?.groupBy ?? null,
+    value: line?.value ?? null,
+    quantity: decimal(added.quantity),
+    events: String(added.events),
+    unit_amount: unit?.unitAmount ?? null,
+    per: unit?.per ?? null,
+    exact_amount: decimal(added.exactAmount),
+    amount: decimal(added.amount),
+    quantity_to_date: decimal(toDate.quantity),
+    exact_amount_to_date: formatRatio(toDate.exactAmount),
+    amount_to_date: decimal(toDate.amount),
+  }
+}
+
+const decimal = (ratio: Ratio): string => (isZeroRatio(ratio) ? '0' : formatRatio(roundHalfUp(ratio, 18)))
+
+const ZERO: Ratio = { numerator: 0n, denominator: 1n }
+const NOTHING = { quantity: ZERO, events: 0n, exactAmount: ZERO, amount: ZERO }
+const EMPTY: DailyLine = {
+  day: 0,
+  kind: 'unrated',
+  line: undefined,
+  source: null,
+  startAt: 0,
+  added: NOTHING,
+  toDate: NOTHING,
+}
