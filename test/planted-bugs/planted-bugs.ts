@@ -1945,4 +1945,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'row?.number === copy?.number',
     suites: ['services/operator/audit-dimensions'],
   },
+  {
+    name: 'lines of usage stay that a later rating does not have',
+    file: 'clickhouse/views/rated_usage.sql',
+    right: 'rated_periods AS t FINAL\n',
+    wrong: 'rated_periods AS t\n',
+    suites: ['services/rollup/rate-contracts'],
+  },
+  {
+    name: 'a period is called final while it is open',
+    file: 'services/rollup/rate-contracts.ts',
+    right: 'made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)',
+    wrong: 'made.period.startAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)',
+    suites: ['services/rollup/rate-contracts'],
+  },
+  {
+    name: 'usage that comes late into a final period is not rated',
+    file: 'services/rollup/rate-contracts.ts',
+    right: 'for (const { accountId, days } of [...accepted, ...corrected])',
+    wrong: 'for (const { accountId, days } of corrected)',
+    suites: ['services/rollup/rate-contracts'],
+  },
+  {
+    name: 'the amount of a day is computed from the usage of the day alone',
+    file: 'shared/previews/rate-period.ts',
+    right: 'mergeRows([...(soFar.get(piece) ?? []), ...rows])',
+    wrong: 'rows',
+    suites: ['services/rollup/rate-contracts'],
+  },
 ]

@@ -165,9 +165,9 @@ describe('the views of analysts and their contract', () => {
         [makeReport(), makeReport({ namespaceId: OTHER_NAMESPACE })].map(usageEventToLine).join('\n'),
       ),
     )
-    for (const table of DIMENSION_TABLES)
+    for (const table of [...DIMENSION_TABLES.map(copyOf), 'rated_periods', 'rating_runs'])
       for (const namespaceId of [NAMESPACE, OTHER_NAMESPACE])
-        await run(`INSERT INTO ${database}.${copyOf(table)} (namespace_id) VALUES ('${namespaceId}')`)
+        await run(`INSERT INTO ${database}.${table} (namespace_id) VALUES ('${namespaceId}')`)
     for (const { name } of views) {
       const plan = await rowsOf<{ explain: string }>(`EXPLAIN indexes = 1 SELECT * FROM ${ofOne}.${name}`)
       const text = plan.map(({ explain }) => explain).join('\n')
