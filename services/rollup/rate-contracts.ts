@@ -40,9 +40,15 @@ export interface RateContractsDeps {
 export interface RatingRun {
   /** When the run was due, in Unix seconds. */
   dueAt: number
-  /** The run ends early when the next one is due, in Unix seconds: open periods come first. */
+  /** When the next one is due, in Unix seconds. Then the run may end early, because open periods come first. */
   until: number
   signal: AbortSignal
+}
+
+/** A period that could not be rated. */
+interface Failure {
+  namespaceId: string
+  error: Error
 }
 
 /** A namespace in a run. */
@@ -58,6 +64,8 @@ const CONTRACTS_AT_ONCE = 100
 const DAY_S = 86_400
 /** After each period it rests for as long as it worked, but not longer than this. */
 const REST_MS_MAX = 200
+/** The least time for periods that are over, in each run. */
+const CLOSED_MS_MIN = 60_000
 /** If so many periods fail in a run, something is wrong with a database, and the others would fail, too. */
 const FAILURES_MAX = 10
 
@@ -72,31 +80,32 @@ const FAILURES_MAX = 10
  */
 export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Promise<boolean> {
   return async (run) => {
-    const failures: unknown[] = []
+    const failures: Failure[] = []
     const places = await listPlaces(deps, run)
+    const began = Date.now()
+    const toEnd = { ...run, until: Infinity }
+    for (const place of places) await rateContracts(deps, toEnd, place, { isOpen: true, failures })
+    // Periods that are over get at least as much time as open ones, however soon the next run is due.
+    const leastMs = Math.max(Date.now() - began, CLOSED_MS_MIN)
+    const closing = { ...run, until: Math.max(run.until, (Date.now() + leastMs) / 1_000) }
     for (const place of places) {
-      await rateContracts(deps, run, place, { isOpen: true, failures })
-      if (isOver(run)) break
-    }
-    for (const place of places) {
-      if (isOver(run)) return false
-      const before = failures.length
+      if (isOver(closing)) return false
       const mark = await readMark(deps, place)
-      const seen = await rateContracts(deps, run, place, { isOpen: false, failures })
-      if (isOver(run)) return false
+      const seen = await rateContracts(deps, closing, place, { isOpen: false, failures })
+      if (isOver(closing)) return false
       await removeOthers(deps, place, seen)
-      if (failures.length > before) continue
+      if (failures.some(({ namespaceId }) => namespaceId === place.namespaceId)) continue
       await deps.rated.noteRun(place.namespaceId, run.dueAt, mark)
       deps.reached('rating-noted')
     }
-    if (failures.length > 0) throw failures[0]
+    if (failures[0] !== undefined) throw failures[0].error
     return true
   }
 }
 
 const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
 
-/** The namespaces that are not done yet. */
+/** The namespaces that are not done yet, first those that were done least recently. */
 async function listPlaces({ pool, rated }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
   const runs = await rated.listRuns()
   const companies = await companyRepository(pool).list()
@@ -109,7 +118,7 @@ async function listPlaces({ pool, rated }: RateContractsDeps, { dueAt }: RatingR
     )
     places.push({ namespaceId, aheadMs, since: last?.completeUpTo })
   }
-  return places
+  return places.sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
 }
 
 /** The present second in a namespace. */
@@ -126,7 +135,7 @@ async function rateContracts(
   deps: RateContractsDeps,
   run: RatingRun,
   place: Place,
-  { isOpen, failures }: { isOpen: boolean; failures: unknown[] },
+  { isOpen, failures }: { isOpen: boolean; failures: Failure[] },
 ): Promise<Set<string>> {
   const { namespaceId } = place
   const now = nowIn(place)
@@ -159,8 +168,9 @@ async function rateContracts(
           await rateOne(deps, place, { contract, period, state }, run.signal)
         } catch (err) {
           run.signal.throwIfAborted()
-          failures.push(err)
-          if (failures.length >= FAILURES_MAX) throw failures[0]
+          const error = new Error(`contract ${contract.id} could not be rated`, { cause: err })
+          failures.push({ namespaceId, error })
+          if (failures.length >= FAILURES_MAX) throw error
         }
       }
     }

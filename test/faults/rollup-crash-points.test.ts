@@ -32,6 +32,9 @@ const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
   'rollup-slot-totals',
   'rollup-closed',
 ])
+/** Points of the rating of contracts, which otherwise is done once a day. */
+const OF_RATING: ReadonlySet<RollupPoint> = new Set(['rating-read', 'rating-stored', 'rating-noted'])
+const BUSY_RATING = { ROLLUP_RATE_EVERY_S: '1' }
 /** The point that comes when PostgreSQL went back to an earlier state. */
 const NEEDS_EARLIER_STATE: RollupPoint = 'dimensions-emptied'
 
@@ -47,7 +50,7 @@ describe('a crash of the rollup service at a named point', function () {
 
   before(async () => {
     stage = await startFaultStage('crash_rollup', {
-      env: { ...BUSY_ROLLUPS, ROLLUP_RATE_EVERY_S: '1' },
+      env: BUSY_ROLLUPS,
       load: { corrects: 0.3, spanS: 2 * DAY_S, workers: 3, pauseMs: 120 },
     })
     clickhouse = await openServerOf(stage.env)
@@ -97,15 +100,27 @@ describe('a crash of the rollup service at a named point', function () {
 
   it('leaves rated usage that is what previews say', async () => {
     const namespaceId = await namespaceOf(stage.pool, 'default')
+    await stage.services.rollup.kill9()
+    await stage.restart('rollup', BUSY_RATING)
     const settled = Math.floor(Date.now() / 1_000)
     const view = 'tally_analytics.rated_usage'
     await until(async () => {
       const [row] = await queryRows<{ count: string; at: number }>(
         clickhouse.client,
-        `SELECT count(DISTINCT contract_id) AS count, toUInt32(min(rated_at)) AS at FROM ${view} WHERE NOT is_final`,
+        `SELECT count(DISTINCT contract_id) AS count, toUInt32(min(rated_at)) AS at
+          FROM ${view} WHERE NOT is_final AND period_starts_at <= now64()`,
         {},
       )
       return Number(row?.count) === contracts.length && Number(row?.at) > settled
+    }, CRASH_MS)
+    // Late usage of periods that are over is rated when their namespace is done.
+    await until(async () => {
+      const [row] = await queryRows<{ up_to: number }>(
+        clickhouse.client,
+        "SELECT toUInt32(complete_up_to) AS up_to FROM tally_analytics.freshness WHERE view = 'rated_usage'",
+        {},
+      )
+      return (row?.up_to ?? 0) > settled
     }, CRASH_MS)
     const lines = await sumLines(clickhouse.client, view, namespaceId)
     for (const contract_id of contracts) {
@@ -148,10 +163,15 @@ describe('a crash of the rollup service at a named point', function () {
   async function crashAt(point: RollupPoint): Promise<void> {
     const { min, max } = LATE_TIMES
     const isRare =
-      NEED_BUILD.has(point) || NEED_DAY_END.has(point) || OF_SLOTS.has(point) || point === NEEDS_EARLIER_STATE
+      NEED_BUILD.has(point) ||
+      NEED_DAY_END.has(point) ||
+      OF_SLOTS.has(point) ||
+      point === NEEDS_EARLIER_STATE ||
+      point === 'rating-noted'
     const times = isRare ? 1 : min + randomInteger(random, max - min + 1)
     const before = stage.services.rollup.process
-    await stage.restart('rollup', { CRASH_AT: `${point}:${times}` }).catch((err: unknown) => {
+    const rating = OF_RATING.has(point) ? BUSY_RATING : {}
+    await stage.restart('rollup', { CRASH_AT: `${point}:${times}`, ...rating }).catch((err: unknown) => {
       // The service may reach the point before it is ready.
       if (!(err instanceof Error) || !/^rollup ended: *$/.test(err.message)) throw err
     })

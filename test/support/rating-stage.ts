@@ -28,10 +28,14 @@ export function openRater(
   const run = contractRater({ pool, rated, ratePeriod: one, listedUpTo, reached, onRated })
   return {
     /** A run that is due now. @returns how many periods were rated */
-    async run(options: { dueAt?: number; signal?: AbortSignal } = {}): Promise<number> {
+    async run(options: { dueAt?: number; until?: number; signal?: AbortSignal } = {}): Promise<number> {
       const before = count
       const dueAt = options.dueAt ?? Date.now() / 1_000
-      await run({ dueAt: Math.floor(dueAt), until: Infinity, signal: options.signal ?? never })
+      await run({
+        dueAt: Math.floor(dueAt),
+        until: options.until ?? Infinity,
+        signal: options.signal ?? never,
+      })
       return count - before
     },
     /** Rates one period and stores it. */

@@ -24,7 +24,7 @@ import { makeCorrection } from '../../support/usage-event.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
-const WORLDS = IS_LONG ? 500 : 25
+const WORLDS = IS_LONG ? 500 : 12
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
 const today = now - (now % DAY)
@@ -297,6 +297,36 @@ describe('rated usage', function () {
         expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
       }
     })
+
+  it('rates periods that are over, even if the next run is due before open ones are done', async () => {
+    const { world, agreement } = await makeWorld()
+    await openRater(running).run({ until: 0 })
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
+
+  it('is not called complete while a contract cannot be rated, and rates the others', async () => {
+    const { world, agreement } = await makeWorld()
+    const { world: other } = await makeWorld()
+    const upTo = async ({ namespaceId }: StoredWorld) =>
+      (
+        await queryRows<{ up_to: string }>(
+          running.clickhouse,
+          'SELECT toString(max(complete_up_to)) AS up_to FROM rating_runs WHERE namespace_id = {namespaceId:String}',
+          { namespaceId },
+        )
+      )[0]?.up_to
+    let left = 1
+    const failing = openRater(running, (point) => {
+      if (point === 'rating-read' && left-- > 0) throw new Error('not rated')
+    })
+    const dueAt = Date.now() / 1_000
+    const failure = await failureOf(failing.run({ dueAt }))
+    expect(String(failure)).to.match(/^Error: contract \S+ could not be rated$/)
+    expect([await upTo(world), await upTo(other)].filter((at) => at !== '0')).to.have.length(1)
+    await openRater(running).run({ dueAt })
+    expect([await upTo(world), await upTo(other)].filter((at) => at !== '0')).to.have.length(2)
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
 
   it('stops between two periods, and goes on there', async () => {
     await makeWorld()
