@@ -1,5 +1,5 @@
 import { type ClickHouse, forLongReads } from '../../shared/clickhouse/clickhouse.ts'
-import { ratedPeriodRepository } from '../../shared/clickhouse/rated-periods.ts'
+import { ratedPeriodRepository, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -50,6 +50,7 @@ export function keepRated(
   const rate = contractRater({
     pool,
     rated: ratedPeriodRepository(patient),
+    runs: ratingRunRepository(patient),
     ratePeriod: ratePeriod({ pool, usage, listedUpTo }),
     listedUpTo,
     reached,
@@ -78,7 +79,11 @@ export function keepRated(
   )
 }
 
-/** The last time at which a run was due. All are Unix seconds. @internal */
+/**
+ * The last time at which a run was due. All are Unix seconds.
+ *
+ * @internal
+ */
 export const lastDue = (now: number, everyS: number): number => {
   const offset = OFFSET_S % everyS
   return Math.floor((now - offset) / everyS) * everyS + offset

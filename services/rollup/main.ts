@@ -1,6 +1,6 @@
 import { keepCompanyViews } from '../../shared/clickhouse/company-views.ts'
-import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
+import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { openServicePool } from '../../shared/postgres/core/open-service-pool.ts'

@@ -3,6 +3,7 @@ import {
   basisOf,
   type ratedPeriodRepository,
   type RatedState,
+  type ratingRunRepository,
 } from '../../shared/clickhouse/rated-periods.ts'
 import { groupBy } from '../../shared/collections/group-by.ts'
 import { periodAt } from '../../shared/domain/billing/periods.ts'
@@ -29,6 +30,7 @@ import type { RollupPoint } from './crash-points.ts'
 export interface RateContractsDeps {
   pool: Pool
   rated: ReturnType<typeof ratedPeriodRepository>
+  runs: ReturnType<typeof ratingRunRepository>
   ratePeriod: RatePeriod
   /** Returns a time. ClickHouse has all events that were accepted before this time. */
   listedUpTo: () => Promise<Micros>
@@ -95,7 +97,7 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
       if (isOver(closing)) return false
       await removeOthers(deps, place, seen)
       if (failures.some(({ namespaceId }) => namespaceId === place.namespaceId)) continue
-      await deps.rated.noteRun(place.namespaceId, run.dueAt, mark)
+      await deps.runs.note(place.namespaceId, run.dueAt, mark)
       deps.reached('rating-noted')
     }
     if (failures[0] !== undefined) throw failures[0].error
@@ -106,12 +108,12 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
 const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
 
 /** The namespaces that are not done yet, first those that were done least recently. */
-async function listPlaces({ pool, rated }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
-  const runs = await rated.listRuns()
+async function listPlaces({ pool, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
+  const lastRuns = await runs.list()
   const companies = await companyRepository(pool).list()
   const places: Place[] = []
   for (const { namespaceId } of companies) {
-    const last = runs.get(namespaceId)
+    const last = lastRuns.get(namespaceId)
     if (last !== undefined && last.dueAt >= dueAt) continue
     const aheadMs = await inNamespace(pool, namespaceId, (db) =>
       namespaceClockRepository(db).aheadMs(namespaceId),
@@ -211,14 +213,14 @@ function isDue(
 
 /** For each account, the days of events that were accepted or corrected since the run before. */
 async function changedDays(
-  { pool, rated }: RateContractsDeps,
+  { pool, runs }: RateContractsDeps,
   { namespaceId, since }: Place,
   contracts: readonly ContractRecord[],
 ): Promise<Map<string, Set<number>>> {
   const changed = new Map<string, Set<number>>()
   if (since === undefined || contracts.length === 0) return changed
   const accountIds = [...new Set(contracts.map(({ accountId }) => accountId))]
-  const accepted = await rated.listAcceptedDays(namespaceId, accountIds, since)
+  const accepted = await runs.listAcceptedDays(namespaceId, accountIds, since)
   const corrected = await inNamespace(pool, namespaceId, (db) =>
     eventRevisionRepository(db).listCorrectedDays(namespaceId, accountIds, since * MICROS_PER_SECOND),
   )

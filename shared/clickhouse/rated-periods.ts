@@ -1,7 +1,7 @@
 import { formatRatio, isZeroRatio, type Ratio, roundHalfUp } from '../amount/ratio.ts'
 import type { DailyLine } from '../domain/billing/daily-lines.ts'
-import { isMetric } from '../domain/usage-source.ts'
 import type { RatedPeriod } from '../domain/billing/rated-period.ts'
+import { isMetric } from '../domain/usage-source.ts'
 import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 
@@ -124,9 +124,12 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
       format: 'JSONEachRow',
     })
   },
+})
 
+/** Up to when usage is rated, and what came since. */
+export const ratingRunRepository = (client: ClickHouse) => ({
   /** The last run of each namespace that had one. Times are Unix seconds. */
-  async listRuns(): Promise<Map<string, { dueAt: number; completeUpTo: number }>> {
+  async list(): Promise<Map<string, { dueAt: number; completeUpTo: number }>> {
     const rows = await queryRows<{ namespace_id: string; due: string; up_to: string }>(client, RUNS, {})
     return new Map(
       rows.map((row) => [row.namespace_id, { dueAt: Number(row.due), completeUpTo: Number(row.up_to) }]),
@@ -134,7 +137,7 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
   },
 
   /** Notes that all usage of a namespace that was accepted or corrected before `completeUpTo` is rated. */
-  async noteRun(namespaceId: string, dueAt: number, completeUpTo: number): Promise<void> {
+  async note(namespaceId: string, dueAt: number, completeUpTo: number): Promise<void> {
     await client.insert({
       table: 'rating_runs',
       values: [{ namespace_id: namespaceId, due_at: dueAt, complete_up_to: completeUpTo }],

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { RollupPoint } from '../../services/rollup/crash-points.ts'
 import { contractRater } from '../../services/rollup/rate-contracts.ts'
-import { parseRatio, formatRatio, roundHalfUp } from '../../shared/amount/ratio.ts'
+import { formatRatio, parseRatio, roundHalfUp } from '../../shared/amount/ratio.ts'
 import { type ClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
-import { ratedPeriodRepository } from '../../shared/clickhouse/rated-periods.ts'
+import { ratedPeriodRepository, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
@@ -25,7 +25,8 @@ export function openRater(
   const onRated = () => {
     count++
   }
-  const run = contractRater({ pool, rated, ratePeriod: one, listedUpTo, reached, onRated })
+  const runs = ratingRunRepository(clickhouse)
+  const run = contractRater({ pool, rated, runs, ratePeriod: one, listedUpTo, reached, onRated })
   return {
     /** A run that is due now. @returns how many periods were rated */
     async run(options: { dueAt?: number; until?: number; signal?: AbortSignal } = {}): Promise<number> {
@@ -177,7 +178,7 @@ export function expectLikePreview(lines: readonly SummedLine[], preview: Preview
       preview.currency,
       preview.account_id,
     ])
-    if (preview.period.end_at !== null) expect(one.period_end, what).to.equal(preview.period.end_at)
+    expect(one.period_end, what).to.equal(preview.period.end_at)
   }
 }
 

@@ -11,7 +11,7 @@ import type { Invoice } from './invoice.ts'
 import type { InvoiceLine } from './rate-usage.ts'
 
 /** What a row is about: a line that charges usage or something fixed, the contract's minimum, or usage without a rate. */
-export type DailyLineKind = 'usage' | 'fixed' | 'minimum' | 'unrated'
+type DailyLineKind = 'usage' | 'fixed' | 'minimum' | 'unrated'
 
 /** What one UTC day added to a line of an invoice. */
 export interface DailyLine {
@@ -30,7 +30,7 @@ export interface DailyLine {
 }
 
 /** All have at most 18 decimal places, except the exact amount to date. */
-export interface Measures {
+interface Measures {
   quantity: Ratio
   events: bigint
   exactAmount: Ratio

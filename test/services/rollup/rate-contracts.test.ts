@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { ROLLUP_POINTS } from '../../../services/rollup/crash-points.ts'
+import { lastDue } from '../../../services/rollup/keep-rated.ts'
 import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
-import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import {
   type Agreement,
@@ -328,6 +329,14 @@ describe('rated usage', function () {
     expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
   })
 
+  it('is due at ten past midnight, or as often as is set', () => {
+    expect(lastDue(today + 599, DAY)).to.equal(today - DAY + 600)
+    expect(lastDue(today + 600, DAY)).to.equal(today + 600)
+    expect(lastDue(today + DAY - 1, DAY)).to.equal(today + 600)
+    expect(lastDue(today + 7_199, 3_600)).to.equal(today + 4_200)
+    expect(lastDue(today + 7, 5)).to.equal(today + 5)
+  })
+
   it('stops between two periods, and goes on there', async () => {
     await makeWorld()
     const stopping = new AbortController()
@@ -393,7 +402,7 @@ describe('rated usage', function () {
       const asked = { contract_id: contractId, at: second }
       const last = await preview(stored, { ...asked, as_of })
       expectLikePreview(await summed(stored), last, what)
-      const end = Math.min(as_of, last.period.end_at ?? Infinity)
+      const end = Math.min(as_of, last.period.end_at)
       for (const share of [0.2, 0.7]) {
         const within = last.period.start_at + Math.floor((end - last.period.start_at) * share)
         const midnight = (Math.floor(within / DAY) + 1) * DAY
