@@ -25,7 +25,7 @@ import { type AnalystEndpoint, type Answer, askAt, startAnalysts } from '../../s
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
-import { attacks, attacksByUrl, type Targets } from './attacks.ts'
+import { attacks, attacksByUrl, type Targets } from '../../../services/operator/doctor/attacks.ts'
 import { mutatedQueries } from './mutate-query.ts'
 
 /** `FUZZ_RUNS=20000` looks longer. */

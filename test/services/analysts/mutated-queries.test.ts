@@ -20,7 +20,7 @@ import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { type AnalystEndpoint, LIMITS, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { attacks } from './attacks.ts'
+import { attacks } from '../../../services/operator/doctor/attacks.ts'
 import { mutatedQueries } from './mutate-query.ts'
 
 const CANARY = 'canary-51d0be'

@@ -16,7 +16,7 @@ import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import { EPOCH_CACHED_MS } from '../../support/rollup-stage.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import {
   type RunningServices,
   type SharedEngines,

@@ -25,7 +25,7 @@ import {
   startRollupStage,
 } from '../../support/rollup-stage.ts'
 import { crashingAt, ORPHAN_S, POINTS_OF, takeRollupStep, untilCrash } from '../../support/rollup-steps.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
 import { compareReader, type ReaderAsk } from './compare-reader.ts'

@@ -15,7 +15,7 @@ import {
   startRollupStage,
 } from '../../support/rollup-stage.ts'
 import { type RollupStep, storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']

@@ -21,7 +21,7 @@ import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
 

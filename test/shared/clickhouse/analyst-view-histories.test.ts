@@ -12,7 +12,7 @@ import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { storeLateCoarsely } from '../../support/coarse-marks.ts'
 import { type RollupStage, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
 

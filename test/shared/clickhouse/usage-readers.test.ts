@@ -14,7 +14,7 @@ import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { asking } from '../../support/pausing.ts'
 import { EPOCH_CACHED_MS, type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { until } from '../../support/until.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
