@@ -65,8 +65,8 @@ export async function askAsAnalyst(
     }
   } catch (err) {
     if (abort.signal.aborted) return { code: TIMEOUT_EXCEEDED, text: '', isTally: false }
-    const { message, cause } = err as Error
-    throw new DomainError('conflict', `${url} does not answer: ${String(cause ?? message)}`)
+    const why = err instanceof Error && err.cause instanceof Error ? err.cause : err
+    throw new DomainError('conflict', `${url} does not answer: ${String(why)}`)
   } finally {
     clearTimeout(timer)
     abort.abort()

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { type AnalystAddress, type Asked, askAsAnalyst } from './ask-as-analyst.ts'
+import { workspaceOf } from '../analysts/server-statements.ts'
+import { type AnalystAddress, askAsAnalyst, type Asked } from './ask-as-analyst.ts'
 import { attacks, attacksByUrl, REFUSALS, type Targets } from './attacks.ts'
 import { failed, type Finding, ok, warning } from './finding.ts'
 
@@ -16,9 +17,6 @@ const FILE_HAS = /\broot:[^\n:]*:0:0:/
 /** Databases that every server shows. */
 const COMMON = ['default', 'system', 'information_schema', 'INFORMATION_SCHEMA']
 const COMPANY_DATABASE = /^(.+?)_(?:company_\d+|analytics)$/
-/** A database of the analyst's own, for tables: npm run analysts -- sql --workspace. */
-const WORKSPACE = '_workspace'
-
 /** Attempts begin with these words and have none of the others, so that they change nothing where they succeed. */
 const READS = /^\(?(?:SELECT|WITH|FROM|SHOW|DESCRIBE|EXISTS|EXPLAIN)\b/
 const CHANGES =
@@ -58,7 +56,7 @@ export async function checkAnalysts(url: string, env: Env): Promise<Finding[]> {
   const database = COMPANY_DATABASE.exec(own ?? '')?.[1]
   if (own === undefined || database === undefined)
     return [failed(ANALYSTS, `${address.user} sees no database of analysts, so nothing was tried`)]
-  const others = shown.filter((name) => ![...COMMON, own, `${own}${WORKSPACE}`].includes(name))
+  const others = shown.filter((name) => ![...COMMON, own, workspaceOf(own)].includes(name))
   const targets = { file: FILE, written: '/dev/null/written.csv', database, analytics: own }
   return [
     ...others.map((name) => failed(ANALYSTS, `${address.user} sees the database ${name}`)),

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { attacks, attacksByUrl, REFUSALS, type Targets } from '../../../services/operator/doctor/attacks.ts'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { type AnalystEndpoint, type Answer, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { attacks, attacksByUrl, REFUSALS, type Targets } from '../../../services/operator/doctor/attacks.ts'
 
 const CANARY = 'canary-7f3a9c'
 
