@@ -77,6 +77,17 @@ export interface Command {
   /** Further lines of its help. */
   notes?: readonly string[]
   /**
+   * Whether the words ask for something that needs no engine of Tally. Then it runs in the process that the operator
+   * started, with that process's environment.
+   */
+  runsAlone?: (args: readonly string[]) => boolean
+  /** What it does then; see run. */
+  runAlone?: (
+    args: readonly string[],
+    env: Readonly<Record<string, string | undefined>>,
+    context: Pick<CommandContext, 'print'>,
+  ) => Promise<number>
+  /**
    * @param args the words after the command's name
    * @returns the exit code
    * @throws UsageError when the words are not valid

@@ -6,6 +6,7 @@ import { askRunning } from './ask-running.ts'
 import { COMMANDS } from './commands.ts'
 import { readOperatorConfig } from './config.ts'
 import { helpOf, wantsHelp } from './help-of.ts'
+import { runAlone } from './run-command.ts'
 import { runOnServers } from './run-on-servers.ts'
 
 /** How long a command may take to end after a signal to stop. */
@@ -13,7 +14,7 @@ const STOP_MS = 5_000
 
 /**
  * `node main.js COMMAND ARGS`: runs a maintenance command. When the databases are servers, the command runs in this
- * process. Otherwise it runs in the running Tally.
+ * process. Otherwise it runs in the running Tally. What needs no engine of Tally always runs in this process.
  */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)
@@ -22,13 +23,19 @@ async function main(): Promise<void> {
     for (const line of helpOf(command)) process.stdout.write(`${line}\n`)
     return
   }
+  const print = (line: string) => process.stdout.write(`${line}\n`)
+  const exitCode = await runAlone(name, args, process.env, print)
+  if (exitCode !== undefined) {
+    process.exitCode = exitCode
+    return
+  }
   const read = new EnvReader(process.env)
   const config = readOperatorConfig(read)
   read.done()
   const { servers, dataFolder } = config
   const log = createLogger(config.logLevel)
   const context = {
-    print: (line: string) => process.stdout.write(`${line}\n`),
+    print,
     showProgress: (line: string) => process.stderr.write(`${line}\n`),
   }
   process.exitCode =

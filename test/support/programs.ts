@@ -35,10 +35,22 @@ export async function copyPrograms(folder: string): Promise<string> {
   return copy
 }
 
-/** @returns the output of the program @throws Error with the output when the program fails */
-export async function runIn(folder: string, program: string, words: string[]): Promise<string> {
+/**
+ * Runs a program in a folder.
+ *
+ * @param env more of its environment
+ * @returns its output
+ * @throws Error with the output when the program fails
+ */
+export async function runIn(
+  folder: string,
+  program: string,
+  words: string[],
+  env: Record<string, string> = {},
+): Promise<string> {
   try {
-    return (await execute(program, words, { cwd: folder, maxBuffer: 16 << 20 })).stdout
+    const options = { cwd: folder, maxBuffer: 16 << 20, env: { ...process.env, ...env } }
+    return (await execute(program, words, options)).stdout
   } catch (err) {
     const { stdout = '', stderr = '' } = err as { stdout?: string; stderr?: string }
     throw new Error(`${program} failed: ${(stdout + stderr).slice(-4_000)}`, { cause: err })

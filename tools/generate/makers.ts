@@ -1,4 +1,5 @@
 import { contractTypes, handledTypes } from './contract-types.ts'
+import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
@@ -8,6 +9,8 @@ import { viewsPage } from './views-page.ts'
 export const MAKERS: readonly Maker[] = [
   contractTypes,
   handledTypes,
+  dbtSources,
+  dbtViews,
   performancePage,
   plantedBugsPage,
   viewsPage,

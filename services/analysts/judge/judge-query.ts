@@ -101,10 +101,7 @@ export async function judgeWritten(
   if (kills !== undefined) return { text: '', ...clauses, kills, select: undefined }
   const { before, select: written, after } = splitWrapped(text)
   if (!/^(?:SELECT|WITH|\()/.test(written))
-    throw new ClickHouseException(
-      'ACCESS_DENIED',
-      'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.',
-    )
+    throw new ClickHouseException('ACCESS_DENIED', WRITES.test(written) ? WHERE_TO_BUILD : WHAT_MAY_RUN)
   const select = withOwnNames(written, rules)
   // A brace in the SETTINGS clause holds no parameter.
   const hasMap = [...clauses.settings.values()].some((value) => value.startsWith('{'))
@@ -117,6 +114,13 @@ export async function judgeWritten(
   judgeTree(tree, rules)
   return { text: `${before}${select}${after}`, ...clauses, select }
 }
+
+/** Statements of dbt and other tools that make tables. */
+const WRITES = /^(?:ALTER|CREATE|DELETE|DROP|EXCHANGE|INSERT|OPTIMIZE|RENAME|TRUNCATE)\b/
+const WHERE_TO_BUILD =
+  'analysts read; build in a workspace (server) or in DuckDB from exports: docs/guides/analysts.md#dbt'
+const WHAT_MAY_RUN =
+  'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.'
 
 const KILL = /^KILL QUERY WHERE query_id = '([\w.:-]{1,128})' A?SYNC$/
 

@@ -13,11 +13,14 @@ export interface ServerAnalyst {
   service: string
   user: string
   password: string
+  /** Whether the analyst gets a database for tables of its own. */
+  hasWorkspace: boolean
 }
 
 /** The user whose rights the views read with. */
 const DEFINER = 'tally_views'
 const PROFILE = 'tally_analysts'
+const BUILDER_PROFILE = 'tally_builders'
 const QUOTA = 'tally_analysts'
 
 /**
@@ -25,8 +28,6 @@ const QUOTA = 'tally_analysts'
  * The time, the rows and the memory are the defaults of the embedded engine.
  */
 const LIMITS = [
-  'readonly = 2 CONST',
-  'allow_ddl = 0 CONST',
   'allow_introspection_functions = 0 CONST',
   'max_execution_time = 30 MIN 1 MAX 30',
   'max_threads = 2 MIN 1 MAX 2',
@@ -39,6 +40,14 @@ const LIMITS = [
   'query_plan_direct_read_from_text_index = 0 CONST',
   'optimize_move_to_prewhere_if_final = 0 CONST',
 ]
+
+/** They read only. */
+const READER_LIMITS = ['readonly = 2 CONST', 'allow_ddl = 0 CONST', ...LIMITS]
+/** They make tables in a workspace; their rights alone keep them out of the rest. */
+const BUILDER_LIMITS = ['readonly = 0', 'allow_ddl = 1 CONST', ...LIMITS]
+/** What dbt does in a workspace. */
+const BUILDER_RIGHTS =
+  'SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SHOW'
 
 /** A statement, and why it is there. */
 export interface ServerStatement {
@@ -54,6 +63,7 @@ export function serverStatements(of: ServerAnalyst): ServerStatement[] {
   const [user, role, database] = [of.user, of.companyDatabase, of.database].map(quoteIdentifier)
   const service = quoteIdentifier(of.service)
   const digest = hash('sha256', of.password, 'hex')
+  const [profile, limits] = of.hasWorkspace ? [BUILDER_PROFILE, BUILDER_LIMITS] : [PROFILE, READER_LIMITS]
   return [
     {
       why: 'the user whose rights the views read with; nobody can sign in as it',
@@ -74,11 +84,11 @@ export function serverStatements(of: ServerAnalyst): ServerStatement[] {
     },
     {
       why: 'limits',
-      sql: `CREATE SETTINGS PROFILE IF NOT EXISTS ${PROFILE} SETTINGS ${LIMITS.join(', ')}`,
+      sql: `CREATE SETTINGS PROFILE IF NOT EXISTS ${profile} SETTINGS ${limits.join(', ')}`,
     },
     {
       why: 'the analyst; the password is stored as its SHA-256',
-      sql: `CREATE USER ${user} IDENTIFIED WITH sha256_hash BY '${digest}' SETTINGS PROFILE '${PROFILE}'`,
+      sql: `CREATE USER ${user} IDENTIFIED WITH sha256_hash BY '${digest}' SETTINGS PROFILE '${profile}'`,
     },
     { why: 'the one role', sql: `GRANT ${role} TO ${user}` },
     { why: 'in force from the start', sql: `SET DEFAULT ROLE ${role} TO ${user}` },
@@ -96,5 +106,26 @@ export function serverStatements(of: ServerAnalyst): ServerStatement[] {
       sql: `CREATE ROW POLICY IF NOT EXISTS tally_services ON ${database}.* AS PERMISSIVE FOR SELECT USING 1 TO ${service}, ${DEFINER}`,
     },
     { why: 'no files, addresses or other databases', sql: `REVOKE SOURCES ON *.* FROM ${user}, ${role}` },
+    ...(of.hasWorkspace
+      ? workspaceStatements(quoteIdentifier(workspaceOf(of.companyDatabase)), quoteIdentifier(of.user))
+      : []),
   ]
 }
+
+/** The database for tables that analysts of a company make. */
+export const workspaceOf = (companyDatabase: string): string => `${companyDatabase}_workspace`
+
+const workspaceStatements = (workspace: string, user: string): ServerStatement[] => [
+  {
+    why: "the analysts' tables, such as models of dbt",
+    sql: `CREATE DATABASE IF NOT EXISTS ${workspace}`,
+  },
+  {
+    why: 'there the analyst makes tables and views',
+    sql: `GRANT ${BUILDER_RIGHTS} ON ${workspace}.* TO ${user}`,
+  },
+  {
+    why: 'tables of this kind alone, where the server asks for the right',
+    sql: `GRANT TABLE ENGINE ON MergeTree TO ${user}`,
+  },
+]

@@ -23,6 +23,7 @@ import { companyNamed } from '../find-company.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const HEADINGS = ['analyst', 'company', 'created', 'state']
+const WORKSPACE = '--workspace'
 /** On a server, numbers are only limited by their column. */
 const NUMBERS_MAX = 2_147_483_647
 
@@ -40,13 +41,14 @@ export const analysts: Command = {
     '',
     '  --company NAME     default unless given; npm run companies -- list names them',
     '  --name NAME        the name to sign in with; unique over all companies',
+    '  --workspace        of sql: the user may also make tables, as dbt does, in a database of their own',
     '',
   ],
   usage: [
     'analysts -- list [--company NAME]',
     'analysts -- add [--company NAME] --name NAME',
     'analysts -- revoke NAME',
-    'analysts -- sql [--company NAME] --name NAME',
+    'analysts -- sql [--company NAME] --name NAME [--workspace]',
   ],
   async run(args, deps, { print }) {
     const [action = '', ...rest] = args
@@ -134,7 +136,8 @@ async function endAnalyst(pool: CommandDeps['pool'], { id, name, company }: Anal
 
 async function sql(args: readonly string[], deps: CommandDeps, print: Print): Promise<number> {
   const { pool, installation } = deps
-  const { company: companyName, name } = parseNames(args)
+  const hasWorkspace = args.includes(WORKSPACE)
+  const { company: companyName, name } = parseNames(args.filter((arg) => arg !== WORKSPACE))
   const company = await companyNamed(pool, companyName)
   const url = installation.urls['CLICKHOUSE_URL']
   if (url === undefined)
@@ -147,6 +150,7 @@ async function sql(args: readonly string[], deps: CommandDeps, print: Print): Pr
     service: decodeURIComponent(new URL(url).username) || 'default',
     user: name,
     password,
+    hasWorkspace,
   }
   for (const { why, sql: statement } of serverStatements(of))
     print(`\n-- not tried on a server: ${why}\n${statement};`)

@@ -3,7 +3,8 @@ import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireUsageStore } from '../../../shared/clickhouse/require-usage-store.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import { printable, printableJson } from '../../../shared/text/printable.ts'
-import type { Command, CommandDeps } from '../command.ts'
+import type { Command, CommandContext, CommandDeps } from '../command.ts'
+import { checkAnalysts } from '../doctor/check-analysts.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
 import { checkCounts } from '../doctor/check-counts.ts'
 import {
@@ -32,22 +33,47 @@ export const doctor: Command = {
     'how far loaders and rollups are behind, dead letters, disks, and keys that end soon. It changes nothing. It exits with 1',
     'when a check failed. Warnings can wait.',
     '',
-    '  --strict    exits with 1 for warnings too',
-    '  --json      prints one JSON document: {"findings": [{"part", "level", "says"}]}',
+    '  --strict          exits with 1 for warnings too',
+    '  --json            prints one JSON document: {"findings": [{"part", "level", "says"}]}',
+    '  --analysts URL    checks only what an analyst can do at this URL, http://USER:PASSWORD@HOST:PORT. User and password',
+    '                    may also be in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. It tries to read files, tables and',
+    "                    settings that are not the analyst's, and prints what was let through. Everything that Tally's own",
+    '                    endpoint lets through is a failure. A ClickHouse server lets all users ask for some things, such',
+    '                    as its version: those are warnings. No Tally needs to run.',
     '',
   ],
-  usage: ['doctor', 'doctor -- [--strict] [--json]'],
+  usage: ['doctor', 'doctor -- [--strict] [--json] [--analysts URL]'],
   async run(args, deps, { print, log }) {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { strict: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-    })
-    const findings = await runChecks(await checksOf(deps, log))
-    if (values.json) print(printableJson({ findings }))
-    else for (const line of describe(findings)) print(line)
-    const has = (level: Level) => findings.some((finding) => finding.level === level)
-    return has('failed') || (values.strict && has('warning')) ? 1 : 0
+    const options = parse(args)
+    return report(await runChecks(await checksOf(deps, log)), options, print)
   },
+  runsAlone: (args) => args.some((arg) => /^--analysts(?:=|$)/.test(arg)),
+  async runAlone(args, env, { print }) {
+    const options = parse(args)
+    return report(await checkAnalysts(options.analysts ?? '', env), options, print)
+  },
+}
+
+const parse = (args: readonly string[]) =>
+  parseArgs({
+    args: [...args],
+    options: {
+      strict: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      analysts: { type: 'string' },
+    },
+  }).values
+
+/** @returns the exit code */
+function report(
+  findings: readonly Finding[],
+  { json, strict }: ReturnType<typeof parse>,
+  print: CommandContext['print'],
+): number {
+  if (json) print(printableJson({ findings }))
+  else for (const line of describe(findings)) print(line)
+  const has = (level: Level) => findings.some((finding) => finding.level === level)
+  return has('failed') || (strict && has('warning')) ? 1 : 0
 }
 
 async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {

@@ -399,6 +399,20 @@ describe('analysts at the ClickHouse endpoint', () => {
       expect((await ask('SELECT 1', {}, { 'x-clickhouse-database': 'system' })).code).to.equal(81)
     })
 
+    it('says where tables can be made', async () => {
+      for (const statement of [
+        'CREATE TABLE t (a Int8) ENGINE = Memory',
+        'CREATE VIEW v AS SELECT 1',
+        'DROP TABLE t',
+      ]) {
+        const { status, text } = await ask(statement)
+        expect(status).to.equal(403)
+        expect(text).to.contain(
+          'analysts read; build in a workspace (server) or in DuckDB from exports: docs/guides/analysts.md#dbt',
+        )
+      }
+    })
+
     it('says what it does not have', async () => {
       for (const url of [{ decompress: '1' }, { role: 'admin' }])
         expect((await ask('SELECT 1', url)).status).to.equal(501)

@@ -2,19 +2,13 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { attacks, attacksByUrl, REFUSALS, type Targets } from '../../../services/operator/doctor/attacks.ts'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { type AnalystEndpoint, type Answer, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { attacks, attacksByUrl, type Targets } from './attacks.ts'
 
 const CANARY = 'canary-7f3a9c'
-
-/**
- * Error codes of our refusals, and of functions that the engine does not have. An attack must never get an answer or
- * cause an internal error.
- */
-const REFUSALS = [36, 46, 48, 50, 60, 62, 73, 81, 168, 456, 457, 497]
 
 describe('attacks on the ClickHouse endpoint', () => {
   let clickhouse: OpenedClickHouse

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { inScope, scopeOfCompany } from '../../../services/analysts/analyst-scope.ts'
 import { fixedUsers } from '../../../services/analysts/endpoint-user.ts'
 import { exceptionOfEngine } from '../../../services/analysts/exception.ts'
+import { attacks, attacksByUrl, type Targets } from '../../../services/operator/doctor/attacks.ts'
 import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { companyDatabase } from '../../../shared/clickhouse/analytics-database.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
@@ -25,7 +26,6 @@ import { type AnalystEndpoint, type Answer, askAt, startAnalysts } from '../../s
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
-import { attacks, attacksByUrl, type Targets } from './attacks.ts'
 import { mutatedQueries } from './mutate-query.ts'
 
 /** `FUZZ_RUNS=20000` looks longer. */

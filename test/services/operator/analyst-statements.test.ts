@@ -84,6 +84,27 @@ describe('analysts on a ClickHouse server', () => {
     expect(output).to.include('TO ALL EXCEPT `services`, tally_views;')
   })
 
+  it('may make tables in a database of their own, and nowhere else', async () => {
+    const { code, output } = await run('sql', '--company', 'acme', '--name', 'bob', '--workspace')
+    expect(code, output).to.equal(0)
+    const workspace = `\`${clickhouse.database}_company_1_workspace\``
+    const statements = output.split('\n').filter((line) => line.endsWith(';'))
+    for (const statement of statements)
+      await queryRows(clickhouse.client, 'SELECT formatQuery({text:String})', {
+        text: statement.slice(0, -1),
+      })
+    expect(output).to.include(`CREATE DATABASE IF NOT EXISTS ${workspace};`)
+    const writes = statements.filter((statement) => /^GRANT .*\b(?:CREATE|INSERT)\b/.test(statement))
+    expect(writes).to.have.length(1)
+    expect(writes[0]).to.match(new RegExp(` ON ${workspace}\\.\\* TO \`bob\`;$`))
+    expect(output).to.match(
+      /^CREATE SETTINGS PROFILE IF NOT EXISTS tally_builders SETTINGS readonly = 0, allow_ddl = 1 CONST/m,
+    )
+    const reader = await run('sql', '--company', 'acme', '--name', 'ada')
+    expect(reader.output).to.not.include('_workspace')
+    expect(reader.output).to.include('readonly = 2 CONST, allow_ddl = 0 CONST')
+  })
+
   it('are not added by Tally, which has no say over users there', async () => {
     const { code, output } = await run('add', '--company', 'acme', '--name', 'ada')
     expect(code).to.equal(1)

@@ -9,6 +9,7 @@ import { openClickHouse, type OpenedClickHouse, queryRows } from '../../../share
 import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
 import { IS_MARK, STANDS } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { type RollupEpoch, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { ApiClient } from '../../support/api-client.ts'
@@ -16,7 +17,6 @@ import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import { EPOCH_CACHED_MS } from '../../support/rollup-stage.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import {
   type RunningServices,
   type SharedEngines,

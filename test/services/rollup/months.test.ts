@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../../shared/domain/month.ts'
@@ -15,7 +16,6 @@ import {
   startRollupStage,
 } from '../../support/rollup-stage.ts'
 import { type RollupStep, storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']

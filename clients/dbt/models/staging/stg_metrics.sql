@@ -1,0 +1,6 @@
+select
+    metric_id,
+    name as metric_name,
+    external_id as metric_external_id,
+    unit
+from {{ source('tally', 'metrics') }}
