@@ -156,7 +156,11 @@ describe('simulate-prices', function () {
     const refused: [args: string[], code: number, err: RegExp, key?: string][] = [
       [[], 2, /^--card is required/],
       [['--card', 'new', '--to', '2026-01-01'], 2, /^--to needs --from/],
-      [['--card', 'new', '--from', '2026-01-02', '--to', '2026-01-01'], 2, /^the end \(--to, or else now\) must be after --from/],
+      [
+        ['--card', 'new', '--from', '2026-01-02', '--to', '2026-01-01'],
+        2,
+        /^the end \(--to, or else now\) must be after --from/,
+      ],
       [['--card', 'new', '--from', 'then'], 2, /^--from: "then" is not a time/],
       [['--card', 'new', '--cadence', 'hour'], 2, /^--cadence must be one of day,/],
       [['--card', 'new', '--all', '--account', 'a'], 2, /^--account and --all/],
