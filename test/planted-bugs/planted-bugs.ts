@@ -1911,9 +1911,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'how far copies are is noted before their rows are stored',
     file: 'services/rollup/copy-dimensions.ts',
-    right: '    rows += await copyRows(deps, page)\n',
+    right: '    rows += await copyRows(deps, page, upTo)\n',
     wrong:
-      '    await copies.note({ ...copy, position: page.at(-1)?.number ?? upTo })\n    rows += await copyRows(deps, page)\n',
+      '    await copies.note({ ...copy, position: page.at(-1)?.number ?? upTo })\n    rows += await copyRows(deps, page, upTo)\n',
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'a dimension row that changes after the look at the changes is skipped',
+    file: 'services/rollup/copy-dimensions.ts',
+    right: 'const page = await changes.list(last, ROWS_AT_ONCE)',
+    wrong: 'const page = (await changes.list(last, ROWS_AT_ONCE)).filter(({ number }) => number <= upTo)',
+    suites: ['services/rollup/copy-dimensions'],
+  },
+  {
+    name: 'copies that are being emptied are called complete',
+    file: 'services/rollup/copy-dimensions.ts',
+    right: '    await copies.note({ fill: again.fill + 1, position: again.position })\n',
+    wrong: '',
     suites: ['services/rollup/copy-dimensions'],
   },
   {
