@@ -10,7 +10,7 @@ import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
 import { type AnswerFolder, openAnswerFolder, type PassedAnswer } from './answer-folder.ts'
-import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
+import type { QueryAnswer, QuerySummary, SendAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
@@ -71,8 +71,6 @@ interface HowToRun {
   endQueries: EndQueries
   asking: Asking
 }
-
-type SendAnswer = (answer: QueryAnswer) => Promise<void>
 
 /** @returns how many there were */
 type EndQueries = (queryId: string) => number

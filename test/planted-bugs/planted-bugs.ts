@@ -1821,6 +1821,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/analysts/attacks'],
   },
   {
+    name: 'clients who read nothing of their answers keep their places',
+    file: 'services/analysts/unsent-places.ts',
+    right: '  if (stalled === undefined) return\n',
+    wrong: '  if (stalled === undefined || performance.now() > 0) return\n',
+    suites: ['services/analysts/unsent-places'],
+  },
+  {
     name: 'wrong passwords of analysts are not limited',
     file: 'services/analysts/http-endpoint.ts',
     right: "takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)",
