@@ -1821,6 +1821,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/analysts/attacks'],
   },
   {
+    name: 'a connection with a request under way gives way to a new one',
+    file: 'shared/http/share-connections.ts',
+    right: '    idle.delete(socket)\n    res.once',
+    wrong: '    res.once',
+    suites: ['shared/http/http-server'],
+  },
+  {
     name: 'clients who read nothing of their answers keep their places',
     file: 'services/analysts/unsent-places.ts',
     right: '  if (stalled === undefined) return\n',
