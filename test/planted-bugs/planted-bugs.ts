@@ -1828,6 +1828,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/http/http-server'],
   },
   {
+    name: 'plans of analysts tell how much is beneath the views',
+    file: 'services/analysts/judge/judge-query.ts',
+    right: 'lines.filter((line) => !SIZES.test(line))',
+    wrong: 'lines.filter((line) => !SIZES.test(line) || line.length > 0)',
+    suites: ['services/analysts/companies'],
+  },
+  {
     name: 'clients who read nothing of their answers keep their places',
     file: 'services/analysts/unsent-places.ts',
     right: '  if (stalled === undefined) return\n',
@@ -1836,9 +1843,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'wrong passwords of analysts are not limited',
-    file: 'services/analysts/http-endpoint.ts',
-    right: "takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)",
-    wrong: "takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 0)",
+    file: 'services/analysts/password-guesses.ts',
+    right: 'if (leftMs > 0) {',
+    wrong: 'if (leftMs > 1e9) {',
     suites: ['services/analysts/observed'],
   },
   {
