@@ -10,7 +10,7 @@ export interface QueryAnswer {
   format: string
   /** What is known of the query so far. */
   summary: () => QuerySummary
-  /** Is told how the sending goes. */
+  /** Gets how the sending goes. */
   delivery?: Delivery
 }
 

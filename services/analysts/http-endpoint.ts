@@ -6,7 +6,7 @@ import type { AnalystMetrics } from './analyst-metrics.ts'
 import { type Credentials, readCredentials, refusedUser } from './credentials.ts'
 import type { EndpointUser, EndpointUsers, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
-import { passwordGuesses, type PasswordGuesses } from './password-guesses.ts'
+import { type PasswordGuesses, passwordGuesses } from './password-guesses.ts'
 import { type QueryRequest, readQueryRequest } from './query-request.ts'
 import { readPacking, replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 

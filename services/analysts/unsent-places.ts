@@ -44,23 +44,15 @@ const LOOK_EVERY_MS = 500
 
 /**
  * The places of long queries and their answers until these are sent. Each analyst, each company and all together have a
- * limited number. While others wait, clients that take nothing of their answers lose their places: whoever has taken
+ * limited number. While others wait, clients that take nothing of their answers lose their places: the one that took
  * nothing for the longest time is the first. A client that goes on reading keeps its place.
  */
 export function unsentPlaces(options: UnsentPlacesOptions, stalledMs = STALLED_MS) {
   const { atOnce, atOnceOfCompany, atOnceOfOne, waitingMax, waitingMaxOfOne, waitMs, rejection } = options
-  const line = (all: number, ofOne: number, waitingOfOne: number) =>
-    new FairSemaphore({
-      atOnce: all,
-      atOnceOfOne: ofOne,
-      waitingMax,
-      waitingMaxOfOne: waitingOfOne,
-      waitMs,
-      rejection,
-    })
+  const common = { waitingMax, waitMs, rejection }
   // Only as many queries of an analyst as may have places wait among those of the company.
-  const own = line(Infinity, atOnceOfOne, waitingMaxOfOne)
-  const shared = line(atOnce, atOnceOfCompany, waitingMax)
+  const own = new FairSemaphore({ ...common, atOnce: Infinity, atOnceOfOne, waitingMaxOfOne })
+  const shared = new FairSemaphore({ ...common, atOnce, atOnceOfOne: atOnceOfCompany })
   const holders = new Set<Holder>()
   const waiting = new Map<object, string>()
   let looking: NodeJS.Timeout | undefined

@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import { Shares } from '../batching/shares.ts'
 
-/** More connections than the server may have are accepted for a moment, to be told why they are closed. */
+/** More connections than the server may have are accepted for a moment, and learn why they are closed. */
 const REFUSED_AT_ONCE = 64
 
 /**

@@ -119,6 +119,20 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
     }
   })
 
+  it('go through a file when their text is long, however small the values are', async () => {
+    // A short answer has a length, because it was in memory as a whole.
+    const lengthOf = async (rows: number) => {
+      const name = 'x'.repeat(250)
+      const query = `SELECT toUInt8(1) AS ${name} FROM events LIMIT ${rows} FORMAT JSONEachRow`
+      const { response, bytes, isComplete } = await receive(query)
+      expect([response.statusCode, isComplete]).to.deep.equal([200, true])
+      expect(bytes.toString()).to.equal(`{"${name}":1}\n`.repeat(rows))
+      return response.headers['content-length']
+    }
+    expect(await lengthOf(1_000)).to.equal('257000')
+    expect(await lengthOf(1_200)).to.equal(undefined)
+  })
+
   it('begin to arrive at once, and take little memory, whatever their size', async () => {
     const residentMb = async () =>
       Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${host.process.pid ?? 0}/status`, 'utf8'))?.[1]) /

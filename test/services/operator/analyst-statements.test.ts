@@ -5,17 +5,17 @@ import { readAnalystsConfig } from '../../../services/analysts/config.ts'
 import type { CommandDeps } from '../../../services/operator/command.ts'
 import { runCommand } from '../../../services/operator/run-command.ts'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
-import { EnvReader } from '../../../shared/config/env-reader.ts'
 import {
   keepCompanyViews,
   makeAllCompanyViews,
   makeCompanyViews,
 } from '../../../shared/clickhouse/company-views.ts'
+import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
 import { analystDatabaseRepository } from '../../../shared/postgres/analysts.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
-import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import { withTransaction } from '../../../shared/postgres/core/transaction.ts'
+import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import { makeCompany } from '../../../shared/postgres/make-company.ts'
 import { openPurges } from '../../../shared/redis/purges.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
