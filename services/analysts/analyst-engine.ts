@@ -10,13 +10,13 @@ import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
 import { type AnalystScope, inScope, NO_ROLE, scopeOfAll } from './analyst-scope.ts'
 import { analystSettings, SETTINGS_OF_ANALYSTS } from './analyst-settings.ts'
 import { type AnswerFolder, openAnswerFolder, type PassedAnswer } from './answer-folder.ts'
-import type { QueryAnswer, QuerySummary } from './endpoint-user.ts'
+import type { QueryAnswer, QuerySummary, SendAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { FunctionNames, type FunctionRow, LIST_FUNCTIONS } from './judge/function-names.ts'
 import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { METADATA_TABLES } from './judge/metadata-tables.ts'
 import { judgeTableFilters, TABLE_FILTERS } from './judge/table-filters.ts'
-import { TimeZones } from './judge/time-zones.ts'
+import { SharedTimeZones } from './judge/time-zones.ts'
 import { nativeForRevision, nativePartsForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
 import { isOn, type QueryRequest, textOf } from './query-request.ts'
@@ -72,8 +72,6 @@ interface HowToRun {
   asking: Asking
 }
 
-type SendAnswer = (answer: QueryAnswer) => Promise<void>
-
 /** @returns how many there were */
 type EndQueries = (queryId: string) => number
 
@@ -120,7 +118,7 @@ export class AnalystEngine {
   private readonly killer: SessionPool
   private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
-  private readonly zones = new TimeZones()
+  private readonly zones = new SharedTimeZones()
   /** The engine's functions, which are the same in every scope. */
   private readonly functions: FunctionNames
   private readonly database: string
@@ -178,7 +176,7 @@ export class AnalystEngine {
    * @throws ClickHouseException when its settings or its format are not allowed
    */
   begin(request: QueryRequest, comment: string, endQueries: EndQueries, asking: Asking): BegunQuery {
-    const own = analystSettings(request.settings, this.limits, this.zones)
+    const own = analystSettings(request.settings, this.limits, this.zones.of(asking.scope.database))
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
@@ -213,7 +211,7 @@ export class AnalystEngine {
     const rules = { ...(await this.rulesOf(asking.scope)), user: asking.name }
     const judged = await judgeQuery(session, textOf(request), params, limits, rules)
     const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
-    const ofClause = analystSettings(judged.settings, this.limits, this.zones)
+    const ofClause = analystSettings(judged.settings, this.limits, rules.zones)
     const filters = judged.settings.get(TABLE_FILTERS) ?? request.settings.get(TABLE_FILTERS)
     const filtered = filters === undefined ? {} : await judgeTableFilters(session, filters, limits, rules)
     const settings = { ...limits, ...own, ...ofClause, ...filtered, ...last }
@@ -326,10 +324,14 @@ async function readFunctions(session: QueryRunner): Promise<FunctionNames> {
   return new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow))
 }
 
-function scopeRules({ database }: AnalystScope, functions: FunctionNames, zones: TimeZones): ScopeRules {
+function scopeRules(
+  { database }: AnalystScope,
+  functions: FunctionNames,
+  zones: SharedTimeZones,
+): ScopeRules {
   return {
     functions,
-    zones,
+    zones: zones.of(database),
     tables: new Set([
       ...analystViewNames().flatMap((view) => [view, `${database}.${view}`]),
       ...METADATA_TABLES,

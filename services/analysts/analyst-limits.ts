@@ -26,6 +26,11 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   implicit_select: 0,
   // Otherwise some properties are not found in data parts that are not indexed yet (docs/decisions/0013).
   query_plan_direct_read_from_text_index: 0,
+  // Otherwise a function of the analyst could be computed for rows that a condition before it leaves out, and its error
+  // would tell of them.
+  short_circuit_function_evaluation: 'enable',
+  // How much was read beneath the views would tell of others' usage.
+  output_format_write_statistics: 0,
   // A dictionary would also show values of rows that a view leaves out.
   output_format_arrow_low_cardinality_as_dictionary: 0,
   // Some columns hold raw bytes (property_tokens), which would make the JSON invalid.

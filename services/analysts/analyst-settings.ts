@@ -38,7 +38,6 @@ const APPLIED: Readonly<Record<string, Check>> = {
   max_threads: atMost(({ threads }) => threads),
   max_result_rows: atMost(({ resultRows }) => resultRows),
   max_result_bytes: atMost(({ resultBytes }) => resultBytes),
-  max_rows_to_read: atMost(({ readRows }) => readRows),
   result_overflow_mode: oneOf('throw', 'break'),
   limit: count,
   offset: count,
@@ -80,7 +79,6 @@ const APPLIED: Readonly<Record<string, Check>> = {
   output_format_pretty_max_rows: count,
   output_format_pretty_row_numbers: flag,
   output_format_tsv_crlf_end_of_line: flag,
-  output_format_write_statistics: flag,
 }
 
 /** Settings that clients send by habit and that make no difference here. */
@@ -107,11 +105,15 @@ const IGNORED = new Set([
   'log_comment',
   'log_queries',
   'max_block_size',
+  // Not applied: whether a query ends by it tells how much is beneath the views, of other companies too.
+  'max_rows_to_read',
   'mutations_sync',
   'network_compression_method',
   'network_zstd_compression_level',
   // Not applied: the dictionary of a block also has values of rows that the view left out, such as those of other companies.
   'output_format_arrow_low_cardinality_as_dictionary',
+  // Not applied: the statistics are of what is beneath the views.
+  'output_format_write_statistics',
   'priority',
   'readonly',
   'receive_timeout',

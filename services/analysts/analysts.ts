@@ -6,15 +6,18 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { expectHangingThread } from '../../shared/lifecycle/exit-with.ts'
 import { AnalystEngine, type AnalystEngineOptions, QUICK_AT_ONCE } from './analyst-engine.ts'
 import type { AnalystScope } from './analyst-scope.ts'
-import type { EndpointUser } from './endpoint-user.ts'
+import type { EndpointUser, SendAnswer } from './endpoint-user.ts'
 import { ClickHouseException } from './exception.ts'
 import type { QueryRequest } from './query-request.ts'
+import { type PlaceRequest, type UnsentPlaces, unsentPlaces } from './unsent-places.ts'
 
 export interface AnalystsOptions extends AnalystEngineOptions {
   /** How many queries may wait. */
   waitingMax: number
   /** How many queries of one analyst may wait. */
   waitingMaxOfOne: number
+  /** How long a client may take nothing of a long answer while others wait. Default: ten seconds. */
+  stalledMs?: number
 }
 
 /** Somebody who queries. */
@@ -43,8 +46,7 @@ export const USER_OF_ALL = 'analyst'
 const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
 /** Long queries and their answers, of which each may take FILE_BYTES_MAX on disk until it is sent. */
-const UNSENT_AT_ONCE = 8
-const UNSENT_OF_ONE = 4
+const UNSENT = { atOnce: 12, atOnceOfCompany: 4, atOnceOfOne: 3 }
 const KILL_EVERY_MS = 50
 /** How long closing waits for queries: some functions of the engine check no limit before they are done. */
 const CLOSE_MS = 2_000
@@ -56,29 +58,30 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({
   waitingMax,
   waitingMaxOfOne,
+  stalledMs,
   ...options
 }: AnalystsOptions): Promise<Analysts> {
   const { connections, limits } = options
   const engine = await AnalystEngine.open(options)
+  const waitMs = limits.timeoutS * 1_000
   const line = (atOnce: number, atOnceOfOne = atOnce) =>
     new FairSemaphore({
       atOnce,
       atOnceOfOne,
       waitingMax,
       waitingMaxOfOne,
-      waitMs: limits.timeoutS * 1_000,
-      rejection: (reason) =>
-        new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
+      waitMs,
+      rejection,
     })
   // One analyst never has all connections, if there are several.
   const [quick, long] = [line(QUICK_AT_ONCE), line(connections, Math.max(1, connections - 1))]
-  const unsent = line(UNSENT_AT_ONCE, UNSENT_OF_ONE)
+  const unsent = unsentPlaces({ ...UNSENT, waitingMax, waitingMaxOfOne, waitMs, rejection }, stalledMs)
   const running = queriesByName()
   const answerAs =
     (analyst: Analyst): EndpointUser['answer'] =>
     async (request, gone, send) => {
       requireDatabase(request, analyst.scope.database)
-      const { ended, forget } = running.add(analyst.name, request.queryId)
+      const { ended, cut, forget } = running.add(analyst.name, request.queryId)
       const signal = AbortSignal.any([gone, ended])
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => engine.kill(comment).catch(() => undefined) // if this fails, the query's time limit ends it
@@ -90,15 +93,19 @@ export async function openAnalysts({
         const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
         if (soon !== undefined) await send(soon)
         else
-          await unsent.run(async () => {
-            const { sent } = await long.run(
-              () => killedWhenGone(() => query.answer(send), kill, signal),
-              turn,
-            )
-            // From here on, a client that reads slowly holds up nobody's query.
-            await Promise.race([sent, once(ended, 'abort')])
-            ended.throwIfAborted()
-          }, turn)
+          await unsent.run(
+            async (delivery) => {
+              const sendTo: SendAnswer = (answer) => send({ ...answer, delivery })
+              const { sent } = await long.run(
+                () => killedWhenGone(() => query.answer(sendTo), kill, signal),
+                turn,
+              )
+              // From here on, a client that reads slowly holds up nobody's query.
+              await Promise.race([sent, once(ended, 'abort')])
+              ended.throwIfAborted()
+            },
+            { ...analyst, company: analyst.company, signal, cut },
+          )
       } catch (err) {
         throw ended.aborted ? ended.reason : err
       } finally {
@@ -125,7 +132,7 @@ export async function openAnalysts({
 /** Ends all queries, those that wait at once, and closes the engine. */
 async function endAll(
   engine: AnalystEngine,
-  { quick, long, unsent }: Record<'quick' | 'long' | 'unsent', FairSemaphore>,
+  { quick, long, unsent }: Record<'quick' | 'long', FairSemaphore> & { unsent: UnsentPlaces },
 ): Promise<void> {
   for (const line of [quick, long, unsent]) line.close()
   const deadline = performance.now() + CLOSE_MS
@@ -140,6 +147,8 @@ async function endAll(
   engine.close()
 }
 
+const rejection = (reason: string) =>
+  new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`)
 const isKilled = () => new ClickHouseException('QUERY_WAS_CANCELLED', 'the query was killed.')
 const isRevoked = () =>
   new ClickHouseException('AUTHENTICATION_FAILED', 'this user was revoked while the query ran.')
@@ -148,7 +157,7 @@ const isRevoked = () =>
 function queriesByName() {
   const byName = new Map<string, Set<{ queryId: string; controller: AbortController }>>()
   return {
-    add(name: string, queryId: string): { ended: AbortSignal; forget: () => void } {
+    add(name: string, queryId: string): { ended: AbortSignal; cut: PlaceRequest['cut']; forget: () => void } {
       const controller = new AbortController()
       const own = byName.get(name) ?? new Set()
       const query = { queryId, controller }
@@ -157,7 +166,10 @@ function queriesByName() {
         own.delete(query)
         if (own.size === 0) byName.delete(name)
       }
-      return { ended: controller.signal, forget }
+      const cut = (reason: ClickHouseException) => {
+        controller.abort(reason)
+      }
+      return { ended: controller.signal, cut, forget }
     },
     /**
      * Ends the queries of a name, all of them or those with an id.

@@ -47,14 +47,19 @@ const CHECK_SIZE_MS = 100
  * as a document of its own, with a header or a footer (docs/decisions/0039-answers-through-files.md). Clients that read
  * slowly do not slow down the engine.
  */
-export async function openAnswerFolder(folder: string, bytesMax = FILE_BYTES_MAX): Promise<AnswerFolder> {
+export async function openAnswerFolder(
+  folder: string,
+  bytesMax = FILE_BYTES_MAX,
+  readFree = readFreeBytes,
+): Promise<AnswerFolder> {
+  const isTooMuch = async (bytes: number) => bytes > bytesMax || (await readFree(folder)) < FREE_BYTES_MIN
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
   return {
     async pass(answer) {
       const file = path.join(folder, randomUUID())
       const handle = await open(file, 'wx+', 0o600)
-      return passFile(file, handle, answer, bytesMax)
+      return passFile(file, handle, answer, { bytesMax, isTooMuch })
     },
   }
 }
@@ -63,14 +68,13 @@ async function passFile(
   file: string,
   handle: FileHandle,
   { write, end, isWhole, send }: WrittenAnswer,
-  bytesMax: number,
+  { bytesMax, isTooMuch }: { bytesMax: number; isTooMuch: (bytes: number) => Promise<boolean> },
 ): Promise<PassedAnswer> {
   const over = new AbortController()
   const isWritten = over.signal
   let isTooLarge = false
   const endIfTooLarge = async () => {
-    isTooLarge ||=
-      (await handle.stat()).size > bytesMax || (await readFreeBytes(path.dirname(file))) < FREE_BYTES_MIN
+    isTooLarge ||= await isTooMuch((await handle.stat()).size)
     if (isTooLarge) await end()
   }
   const watching = repeat('watch of an answer', CHECK_SIZE_MS, endIfTooLarge, () => undefined) // it looks again

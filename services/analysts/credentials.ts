@@ -42,6 +42,13 @@ export const refusedUser = ({ user = 'token' }: Credentials): ClickHouseExceptio
     `${user}: Authentication failed: password is incorrect, or there is no user with such name.`,
   )
 
+/** The error for any password, a right one too, once too many wrong ones were tried from an address. */
+export const tooManyGuesses = ({ user = 'token' }: Credentials, seconds: number): ClickHouseException =>
+  new ClickHouseException(
+    'AUTHENTICATION_FAILED',
+    `${user}: Authentication failed: too many wrong passwords were tried from this address; try again in ${seconds} s.`,
+  )
+
 /** Both values in one digest, so that the comparison takes the same time wherever they differ. */
 const digestOf = ({ user, password }: Credentials): Buffer =>
   hash('sha256', JSON.stringify([user, password]), 'buffer')

@@ -1,5 +1,6 @@
 import { type Credentials, isUser } from './credentials.ts'
 import type { QueryRequest } from './query-request.ts'
+import type { Delivery } from './unsent-places.ts'
 
 /** The answer to a query. */
 export interface QueryAnswer {
@@ -9,7 +10,11 @@ export interface QueryAnswer {
   format: string
   /** What is known of the query so far. */
   summary: () => QuerySummary
+  /** Gets how the sending goes. */
+  delivery?: Delivery
 }
+
+export type SendAnswer = (answer: QueryAnswer) => Promise<void>
 
 export interface QuerySummary {
   resultRows: number
@@ -32,11 +37,7 @@ export interface EndpointUser {
    * @param signal aborts when the client has disconnected
    * @param send is called with the answer; its promise resolves when the client has the whole answer
    */
-  answer(
-    request: QueryRequest,
-    signal: AbortSignal,
-    send: (answer: QueryAnswer) => Promise<void>,
-  ): Promise<void>
+  answer(request: QueryRequest, signal: AbortSignal, send: SendAnswer): Promise<void>
 }
 
 /** Everyone who may use the endpoint. */

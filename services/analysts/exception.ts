@@ -74,6 +74,10 @@ const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
 const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
 const ENDING_CHARACTERS_MAX = 200
 
+/** TOO_MANY_ROWS and TOO_MANY_BYTES, whose texts tell how much was read beneath the views. */
+const TOO_MUCH_READ = new Set([158, 307])
+const READ_SO_FAR = /, current (?:rows|bytes): [\d.]+(?: [A-Za-z]+)?/g
+
 /** An error of the engine. Undefined for any other error, a bug of Tally, whose text belongs only in the log. */
 export function exceptionOfEngine(err: unknown): ClickHouseException | undefined {
   if (!(err instanceof Error)) return undefined
@@ -88,8 +92,9 @@ export function exceptionOfEngine(err: unknown): ClickHouseException | undefined
     type ??= match[1]
     ending = ending.slice(0, match.index)
   }
+  const message = text.slice(beginning.length, start) + ending
   return new ClickHouseException(
     [Number(code), type ?? 'UNKNOWN_EXCEPTION'],
-    text.slice(beginning.length, start) + ending,
+    TOO_MUCH_READ.has(Number(code)) ? message.replaceAll(READ_SO_FAR, '') : message,
   )
 }

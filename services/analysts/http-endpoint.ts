@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { takeOf } from '../../shared/http/limit-rate.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import type { AnalystMetrics } from './analyst-metrics.ts'
-import { readCredentials, refusedUser } from './credentials.ts'
+import { type Credentials, readCredentials, refusedUser } from './credentials.ts'
 import type { EndpointUser, EndpointUsers, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
+import { type PasswordGuesses, passwordGuesses } from './password-guesses.ts'
 import { type QueryRequest, readQueryRequest } from './query-request.ts'
 import { readPacking, replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 
@@ -15,23 +15,26 @@ export interface EndpointOptions {
   facts: ServerFacts
   log: Logger
   metrics: AnalystMetrics
-  /** How many wrong passwords an address may try before it must wait. */
+  /** How many wrong passwords of a name an address may try before it must wait. */
   wrongPasswords: RateLimit
 }
+
+type Parts = Omit<EndpointOptions, 'wrongPasswords'> & { guesses: PasswordGuesses }
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
 
 /** Serves as much of ClickHouse's HTTP protocol as the drivers and tools in docs/guides/analysts.md need. */
-export function clickHouseHttp(options: EndpointOptions): RequestListener {
+export function clickHouseHttp({ wrongPasswords, ...options }: EndpointOptions): RequestListener {
+  const parts = { ...options, guesses: passwordGuesses(wrongPasswords) }
   return (req, res) => {
-    handle(req, res, options).catch((err: unknown) => {
+    handle(req, res, parts).catch((err: unknown) => {
       options.log.error({ err }, 'an answer could not be sent')
       res.destroy()
     })
   }
 }
 
-async function handle(req: IncomingMessage, res: ServerResponse, options: EndpointOptions): Promise<void> {
+async function handle(req: IncomingMessage, res: ServerResponse, parts: Parts): Promise<void> {
   const { pathname, url } = splitTarget(req.url ?? '/')
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   if (!isRead && req.method !== 'POST') {
@@ -46,7 +49,7 @@ async function handle(req: IncomingMessage, res: ServerResponse, options: Endpoi
     replyText(res, 404, NOT_FOUND)
     return
   }
-  await answerQuery(req, res, url, options)
+  await answerQuery(req, res, url, parts)
 }
 
 /** Why not `new URL`: it throws for some requests that a client may send, and takes `//x` for a host. */
@@ -60,8 +63,9 @@ async function answerQuery(
   req: IncomingMessage,
   res: ServerResponse,
   url: URLSearchParams,
-  { users, facts, log, metrics, wrongPasswords }: EndpointOptions,
+  parts: Parts,
 ): Promise<void> {
+  const { facts, log, metrics } = parts
   const gone = new AbortController()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort() // a complete answer also closes the connection
@@ -75,21 +79,18 @@ async function answerQuery(
   const describeToClient = (err: unknown) => (gone.signal.aborted ? GONE : describe(err, log))
   try {
     const given = readCredentials(req.headers, url) // before the body is read
-    user = await users.find(given)
-    if (user === undefined) {
-      const { headers } = await takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)
-      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
-      throw refusedUser(given)
-    }
+    user = await signIn(req, res, given, parts)
     if (req.method !== 'POST' && !user.mayGet)
       throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} must send queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
     // The body may have taken long to arrive, and the user may have been revoked in the meantime.
-    if ((await users.find(given)) === undefined) throw refusedUser(given)
+    if ((await parts.users.find(given)) === undefined) throw refusedUser(given)
     asked = request
+    const { company } = user
     await user.answer(request, gone.signal, async (answer) => {
       seen.answer = answer
-      seen.bytes = await replyAnswer(res, facts, packing, request.queryId, answer, describeToClient)
+      const shown = company === undefined ? answer : withoutCounts(answer)
+      seen.bytes = await replyAnswer(res, facts, packing, request.queryId, shown, describeToClient)
     })
     if (gone.signal.aborted) ({ code } = GONE)
   } catch (err) {
@@ -115,7 +116,30 @@ async function answerQuery(
   )
 }
 
+/** @throws ClickHouseException when the password is wrong, or too many wrong ones were tried */
+async function signIn(
+  req: IncomingMessage,
+  res: ServerResponse,
+  given: Credentials,
+  { users, guesses }: Parts,
+): Promise<EndpointUser> {
+  const user = await users.find(given)
+  const refusal = await guesses.refusalOf(req.socket.remoteAddress ?? '', given, user !== undefined)
+  if (user !== undefined && refusal === undefined) return user
+  for (const [name, value] of Object.entries(refusal?.headers ?? {})) res.setHeader(name, value)
+  throw refusal?.exception ?? refusedUser(given)
+}
+
 const GONE = new ClickHouseException('QUERY_WAS_CANCELLED', 'the client has gone.')
+
+/**
+ * An answer that does not tell how much was read. The engine counts what is beneath the views, and a company must not
+ * learn from it how much usage others have.
+ */
+const withoutCounts = (answer: QueryAnswer): QueryAnswer => ({
+  ...answer,
+  summary: () => ({ ...answer.summary(), resultRows: 0, resultBytes: 0 }),
+})
 
 /** Identifies a query in the log, which never has its text: `printf %s "$QUERY" | sha256sum | cut -c 1-16`. */
 const digestOf = ({ urlQuery, body }: QueryRequest): string =>

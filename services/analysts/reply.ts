@@ -9,6 +9,7 @@ import type { ClickHouseException } from './exception.ts'
 import { compressedBlocks } from './native/compressed-blocks.ts'
 import { contentTypeOf } from './output-format.ts'
 import { isOn } from './query-request.ts'
+import type { Delivery } from './unsent-places.ts'
 
 const compress = promisify(gzip)
 
@@ -57,7 +58,7 @@ export async function replyAnswer(
   facts: ServerFacts,
   packing: Packing,
   queryId: string,
-  { bytes, format, summary }: QueryAnswer,
+  { bytes, format, summary, delivery }: QueryAnswer,
   describe: (err: unknown) => ClickHouseException,
 ): Promise<number> {
   const whole = bytes instanceof Uint8Array ? await packedWhole(bytes, packing) : undefined
@@ -74,7 +75,7 @@ export async function replyAnswer(
     'X-ClickHouse-Exception-Tag': exceptionTag,
     'X-ClickHouse-Summary': summaryText(summary()),
   })
-  if (whole !== undefined) return await sendParts(res, [whole])
+  if (whole !== undefined) return await sendParts(res, [whole], delivery)
   const failed: Failure = {}
   const blockOf = (err: unknown) => {
     failed.with = describe(err)
@@ -83,6 +84,7 @@ export async function replyAnswer(
   return sendParts(
     res,
     packedParts(withException(bytes as AsyncIterable<Uint8Array>, blockOf), packing),
+    delivery,
     failed,
   )
 }
@@ -144,6 +146,7 @@ const BYTES_PER_MS = 1_000
 async function sendParts(
   res: ServerResponse,
   parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  delivery: Delivery = { heldSince: undefined },
   failed: Failure = {},
 ): Promise<number> {
   const startedAt = performance.now()
@@ -152,7 +155,9 @@ async function sendParts(
   for await (const part of parts) {
     if (res.destroyed) return bytes
     bytes += part.length
+    delivery.heldSince = performance.now()
     await sent(res, leftMs(), (done) => res.write(part, done))
+    delivery.heldSince = undefined
   }
   if (failed.with !== undefined) {
     res.destroy()
@@ -199,7 +204,8 @@ const COMMON = {
   'X-ClickHouse-Server-Display-Name': 'Tally',
 }
 
-/** Numbers as text, as ClickHouse writes them. */
+/**
+ * Numbers as text, as ClickHouse writes them. */
 function summaryText({ resultRows, resultBytes, writtenRows, elapsed }: QuerySummary): string {
   return JSON.stringify({
     read_rows: String(resultRows),

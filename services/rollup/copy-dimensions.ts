@@ -85,9 +85,11 @@ async function readCurrent(deps: CopyDimensionsDeps, state: DimensionState): Pro
     const [again, now] = [await copies.current(), await changes.look()]
     if (again.position <= now.reached) return
     onRefill(again.position, now.reached)
+    // Nothing is complete from here on. With the position as it was, a process that crashes here begins again.
+    await copies.note({ fill: again.fill + 1, position: again.position })
     for (const table of DIMENSION_TABLES) await copies.empty(table)
     reached('dimensions-emptied')
-    await copies.note({ fill: again.fill + 1, position: 0 })
+    await copies.note({ fill: again.fill + 2, position: 0 })
   })
   return copies.current()
 }
@@ -104,6 +106,11 @@ async function hasSettled(
   return false
 }
 
+/**
+ * Copies every row whose last change has a higher number than the copy. Why also those above `upTo`: a row that changes
+ * once more has only its newest number, and would be missing in what is called complete. They are copied again later,
+ * because lower numbers may still appear.
+ */
 async function copyUpTo(
   deps: CopyDimensionsDeps,
   from: DimensionCopy,
@@ -113,12 +120,13 @@ async function copyUpTo(
   const { changes, copies, reached } = deps
   let copy = from
   let rows = 0
+  let last = from.position
   for (;;) {
-    const page = await changes.list(copy.position, upTo, ROWS_AT_ONCE)
-    rows += await copyRows(deps, page)
+    const page = await changes.list(last, ROWS_AT_ONCE)
+    rows += await copyRows(deps, page, upTo)
     const isComplete = page.length < ROWS_AT_ONCE
-    const last = page.at(-1)?.number ?? upTo
-    const position = Math.max(copy.position, isComplete ? upTo : last)
+    last = page.at(-1)?.number ?? last
+    const position = Math.max(copy.position, isComplete ? upTo : Math.min(last, upTo))
     await changes.reach(position)
     reached('dimensions-reached')
     copy = { ...copy, position }
@@ -132,6 +140,7 @@ async function copyUpTo(
 async function copyRows(
   { changes, copies, reached }: CopyDimensionsDeps,
   page: readonly DimensionChange[],
+  upTo: number,
 ): Promise<number> {
   let rows = 0
   const byTable = groupBy(page, ({ table }) => table)
@@ -143,6 +152,7 @@ async function copyRows(
           namespaceId,
           table,
           ofNamespace.map(({ id }) => id),
+          upTo,
         )),
       )
     if (lines.length === 0) continue

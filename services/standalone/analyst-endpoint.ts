@@ -21,7 +21,8 @@ export const ANALYST_PASSWORD_FILE = 'analyst-password'
 const HEADER_BYTES_MAX = 1_024 * 1_024
 /**
  * There are few connections, because each may have a header of HEADER_BYTES_MAX in memory before its password is
- * checked. One address may have half of the connections.
+ * checked. One address may have half of the connections. Pools of drivers keep far fewer (ClickHouse's client for
+ * JavaScript 10), and an idle connection gives way to a new one.
  */
 const CONNECTIONS_MAX = 128
 
@@ -67,6 +68,7 @@ export async function startAnalystEndpoint(
       ...portsOf(config).analysts,
       headerBytesMax: HEADER_BYTES_MAX,
       connectionsMax: CONNECTIONS_MAX,
+      idleGiveWay: true,
     },
   )
   return server.port

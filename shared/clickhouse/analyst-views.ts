@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
+import { quoteIdentifier } from './embedded/chdb-session.ts'
 import { quoteLiteral } from './quote-literal.ts'
 import { type AnalystView, readViewsContract, type ViewColumn } from './views-contract.ts'
 
@@ -27,7 +28,7 @@ const ONE_COMPANY = ' -- one company'
  * up to date. Each view is replaced at once, so that queries always find it.
  *
  * The comment of the database notes what its views were made from. It is emptied first: after a crash the views are
- * made again.
+ * made again, and what ClickHouse had for a replacement under way is dropped.
  *
  * @returns whether views were made
  */
@@ -46,9 +47,24 @@ export async function makeAnalystViews(client: ClickHouse, scope: ViewsScope): P
     client.command({ query: `ALTER DATABASE ${into} MODIFY COMMENT ${quoteLiteral(text)}` })
   if (found === undefined) await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${into}` })
   else if (found.comment !== '') await setNote('')
+  await dropLeftViews(client, into)
   for (const query of statements) await client.command({ query })
   await setNote(note)
   return true
+}
+
+/** How ClickHouse names a view until it has taken the place of the older one, or the older one until it is dropped. */
+const REPLACING = '_tmp_replace_'
+
+/** A process that ended within a replacement leaves its view, which analysts would see. */
+async function dropLeftViews(client: ClickHouse, into: string): Promise<void> {
+  const left = await queryRows<{ name: string }>(
+    client,
+    'SELECT name FROM system.tables WHERE database = {into:String} AND startsWith(name, {replacing:String})',
+    { into, replacing: REPLACING },
+  )
+  for (const { name } of left)
+    await client.command({ query: `DROP VIEW IF EXISTS ${into}.${quoteIdentifier(name)}` })
 }
 
 /** The statements that make the views, in the order of the contract. */

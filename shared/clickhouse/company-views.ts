@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { repeat } from '../lifecycle/repeat.ts'
 import { loggableError } from '../logging/loggable-error.ts'
@@ -20,11 +21,34 @@ const JOB = "the making of companies' views"
 /** How soon the views of a test company follow its reset. */
 const EVERY_MS = 1_000
 
+/** How long the making of views waits for another process that makes some. */
+const WAIT_MS = 60_000
+const TRY_EVERY_MS = 100
+
 /**
- * Makes the database and the views of a company's analysts, or makes them again for another namespace. They are recorded
- * last, so that whatever a crash leaves undone is done again.
+ * Makes the database and the views of a company's analysts, or makes them again for another namespace. Waits while
+ * another process makes views: two at once would take each other's for a crashed one's.
+ *
+ * @throws DomainError conflict when the other process takes too long
  */
-export async function makeCompanyViews(
+export async function makeCompanyViews(parts: CompanyViewsParts, of: AnalystDatabase): Promise<void> {
+  const until = performance.now() + WAIT_MS
+  for (;;)
+    try {
+      await runExclusively(parts.pool, JOB, async () => {
+        // The company may have been reset in the meantime.
+        const current = await analystDatabaseRepository(parts.pool).find(of.companyId)
+        await makeViews(parts, current ?? of)
+      })
+      return
+    } catch (err) {
+      if (!isElsewhere(err) || performance.now() > until) throw err
+      await sleep(TRY_EVERY_MS)
+    }
+}
+
+/** The views are recorded last, so that whatever a crash leaves undone is done again. */
+async function makeViews(
   { pool, clickhouse, database }: CompanyViewsParts,
   of: AnalystDatabase,
 ): Promise<void> {
@@ -49,7 +73,7 @@ export function keepCompanyViews(parts: CompanyViewsParts, log: Logger): Closeab
     if ((await databases.listOutdated()).length > 0)
       await runExclusively(parts.pool, JOB, async () => {
         // Asked again under the lock: another process may have made them in the meantime.
-        for (const of of await databases.listOutdated()) await makeCompanyViews(parts, of)
+        for (const of of await databases.listOutdated()) await makeViews(parts, of)
       })
     hasFailed = false
   }

@@ -5,16 +5,14 @@ import {
   type RequestListener,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Shares } from '../batching/shares.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { answerText } from './answer-text.ts'
 import { noteExpectation } from './expect-continue.ts'
 import { putInOriginForm } from './origin-form.ts'
+import { plainAnswer, shareConnections } from './share-connections.ts'
 
 export interface HttpServerOptions extends ServerOptions {
   host: string
@@ -33,6 +31,8 @@ interface ServerOptions {
   /** The most bytes of a request before its body. */
   headerBytesMax?: number
   connectionsMax?: number
+  /** Whether a new connection takes the place of an idle one when no more are taken. */
+  idleGiveWay?: boolean
   /** The longest time that a request may take to arrive. */
   requestTimeoutMs?: number
 }
@@ -77,36 +77,6 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   }
 }
 
-/** Accepts a bounded number of connections, and at most half of them from one address. */
-function shareConnections(server: Server, max: number): void {
-  server.maxConnections = max
-  const connections = new Shares({ max, maxOfOne: Math.ceil(max / 2) })
-  server.on('connection', (socket: Socket) => {
-    const { remoteAddress = '' } = socket
-    if (!connections.take(remoteAddress, 1)) {
-      socket.on('error', () => undefined)
-      socket.end(plainAnswer(503, 'too many connections from this address, try again', ['Retry-After: 1']))
-      socket.destroySoon()
-      return
-    }
-    socket.once('close', () => {
-      connections.give(remoteAddress, 1)
-    })
-  })
-}
-
-/** The text of an HTTP answer, for bytes that never became a request. */
-const plainAnswer = (status: number, text: string, headers: readonly string[] = []): string =>
-  [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    'Connection: close',
-    'Content-Type: text/plain; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    ...headers,
-    '',
-    text,
-  ].join('\r\n')
-
 /**
  * Listens on a Unix socket, which is created now and removed when the server closes.
  *
@@ -134,6 +104,7 @@ function makeServer(
   {
     headerBytesMax = HEADER_BYTES_MAX,
     connectionsMax = CONNECTIONS_MAX,
+    idleGiveWay = false,
     requestTimeoutMs = REQUEST_TIMEOUT_MS,
   }: ServerOptions,
 ): Server {
@@ -155,7 +126,7 @@ function makeServer(
     server.emit('request', req, res)
   })
   answerBrokenRequests(server, headerBytesMax)
-  shareConnections(server, connectionsMax)
+  shareConnections(server, connectionsMax, idleGiveWay)
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
   return server
 }

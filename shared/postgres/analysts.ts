@@ -54,7 +54,8 @@ const DATABASES = `
 const FIND_DATABASE = `${DATABASES} WHERE d.company_id = $1`
 const LIST_DATABASES = `${DATABASES} ORDER BY d.number`
 const LIST_OUTDATED = `${DATABASES} WHERE d.shown_namespace IS DISTINCT FROM n.namespace_id ORDER BY d.number`
-const NOTE_SHOWN = 'UPDATE analyst_databases SET shown_namespace = $2 WHERE company_id = $1'
+const NOTE_SHOWN = `
+  UPDATE analyst_databases SET shown_namespace = $2 WHERE company_id = $1 AND shown_namespace IS DISTINCT FROM $2`
 
 const INSERT = 'INSERT INTO analysts (analyst_id, company_id, name, digest) VALUES ($1, $2, $3, $4)'
 const LIST = `
@@ -100,7 +101,7 @@ export const analystDatabaseRepository = (db: Queryable) => ({
     return rows.map(databaseFromRow)
   },
 
-  /** Records which namespace the views of a company show now. */
+  /** Records which namespace the views of a company show now; writes nothing when that is recorded. */
   async noteShown({ companyId, namespaceId }: AnalystDatabase): Promise<void> {
     await db.query(NOTE_SHOWN, [companyId, namespaceId])
   },

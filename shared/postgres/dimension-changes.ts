@@ -43,7 +43,7 @@ const REACH = 'UPDATE dimension_copy SET reached = greatest(reached, $1)'
 const LIST = `
   SELECT c.number, c.namespace_id, c.of_table, c.id FROM dimension_changes c
   JOIN namespaces n ON n.namespace_id = c.namespace_id AND n.retired_at IS NULL
-  WHERE c.number > $1 AND c.number <= $2 ORDER BY c.number LIMIT $3`
+  WHERE c.number > $1 ORDER BY c.number LIMIT $2`
 const NAMESPACES = 'SELECT namespace_id FROM namespaces WHERE retired_at IS NULL ORDER BY namespace_id'
 
 /**
@@ -80,13 +80,9 @@ export const dimensionChangeRepository = (pool: Pool) => ({
   },
 
   /** Changes in the order of their numbers, without those of namespaces that were reset. */
-  async list(after: number, upTo: number, limit: number): Promise<DimensionChange[]> {
+  async list(after: number, limit: number): Promise<DimensionChange[]> {
     const { rows } = await inEveryNamespace(pool, (db) =>
-      db.query<{ number: string; namespace_id: string; of_table: string; id: string }>(LIST, [
-        after,
-        upTo,
-        limit,
-      ]),
+      db.query<{ number: string; namespace_id: string; of_table: string; id: string }>(LIST, [after, limit]),
     )
     return rows.map((row) => ({
       number: Number(row.number),
@@ -100,14 +96,21 @@ export const dimensionChangeRepository = (pool: Pool) => ({
    * Reads rows as they are now, each together with the number of its last change. A row that was deleted has its key
    * alone.
    *
+   * @param upTo takes the place of higher numbers. A version must be no higher than the database knows to be copied: if
+   *   it goes back to an earlier state, those numbers are given again
    * @returns a JSON object for each, as ClickHouse takes it
    */
-  async readRows(namespaceId: string, table: DimensionTable, ids: readonly string[]): Promise<string[]> {
+  async readRows(
+    namespaceId: string,
+    table: DimensionTable,
+    ids: readonly string[],
+    upTo: number,
+  ): Promise<string[]> {
     const { rows } = await inNamespace(pool, namespaceId, (db) =>
       db.query<{ line: string }>({
         name: `dimension-rows-${table.name}`,
         text: rowsOf(table),
-        values: [namespaceId, ids],
+        values: [namespaceId, ids, upTo],
       }),
     )
     return rows.map(({ line }) => line)
@@ -189,7 +192,7 @@ const isRow = (table: DimensionTable, id: string): string =>
     .join(' AND ')
 
 /**
- * $1: the namespace, $2: ids. One statement, so that a row and its number are of one moment. Row by row (OFFSET): with
+ * $1: the namespace, $2: ids, $3: the highest version. One statement, so that a row and its number are of one moment. Row by row (OFFSET): with
  * statistics of a table that has just grown, PostgreSQL would go through all of it for some rows.
  */
 function rowsOf(table: DimensionTable): string {
@@ -197,7 +200,7 @@ function rowsOf(table: DimensionTable): string {
     `'namespace_id', c.namespace_id`,
     ...table.key.map(({ name }, index) => `'${name}', ${keyValuesOf(table, 'c.id')[index] ?? ''}`),
     ...table.columns.map(({ name }) => `'${name}', r.${name}`),
-    `'version', c.number::text`,
+    `'version', least(c.number, $3::bigint)::text`,
     `'is_deleted', (r.namespace_id IS NULL)::integer`,
   ]
   return `

@@ -23,11 +23,13 @@ export function openCopier(
   pool: Pool,
   clickhouse: ClickHouse,
   reached: Reached<RollupPoint> = () => undefined,
+  copies = dimensionRepository(clickhouse),
+  changes = dimensionChangeRepository(pool),
 ) {
   const refills: number[] = []
   const round = dimensionCopier({
-    changes: dimensionChangeRepository(pool),
-    copies: dimensionRepository(clickhouse),
+    changes,
+    copies,
     alone: (work) => runExclusively(pool, 'test of dimensions', work),
     onRefill: (position) => refills.push(position),
     reached,

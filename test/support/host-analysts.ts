@@ -20,6 +20,10 @@ export interface HostOptions {
   limits?: Partial<AnalystLimits>
   connections?: number
   waitingMax?: number
+  /** How long a client may take nothing while others wait. */
+  stalledMs?: number
+  /** More analysts, each by name with a company of that name; they see all, and have the password of the first one. */
+  names?: readonly string[]
   /** Leaves the migrations to the test. */
   bare?: boolean
 }
@@ -52,6 +56,7 @@ const analysts =
         connections: options.connections ?? 3,
         waitingMax: options.waitingMax ?? 500,
         waitingMaxOfOne: options.waitingMax ?? 500,
+        ...(options.stalledMs === undefined ? {} : { stalledMs: options.stalledMs }),
         limits: {
           timeoutS: 30,
           memoryBytes: 1_024 * MB,
@@ -73,6 +78,10 @@ const server = await listen(
               ...analysts.userOf({ name: USER_OF_ALL, scope: scopeOfAll('tally') }),
               password: 'a password of analysts',
             },
+            ...(options.names ?? []).map((name) => ({
+              ...analysts.userOf({ name, company: name, scope: scopeOfAll('tally') }),
+              password: 'a password of analysts',
+            })),
             trial,
           ],
     ),

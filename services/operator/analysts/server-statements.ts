@@ -32,11 +32,12 @@ const LIMITS = [
   'max_execution_time = 30 MIN 1 MAX 30',
   'max_threads = 2 MIN 1 MAX 2',
   'max_result_rows = 1000000 MIN 1 MAX 1000000',
-  'max_result_bytes = 134217728 CONST',
+  'max_result_bytes = 1073741824 CONST',
   'max_memory_usage = 1073741824 CONST',
   'max_rows_to_read = 10000000000 CONST',
   'max_temporary_data_on_disk_size_for_query = 1073741824 CONST',
   'max_concurrent_queries_for_user = 3 CONST',
+  "short_circuit_function_evaluation = 'enable' CONST",
   'query_plan_direct_read_from_text_index = 0 CONST',
   'optimize_move_to_prewhere_if_final = 0 CONST',
 ]

@@ -48,6 +48,37 @@ describe('the folder of answers', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
+  it('ends what writes an answer when the disk has less left than the databases need', async () => {
+    const folder = await makeTempFolder('answers')
+    let free = 1_000_000_000
+    const passed = passTo(await openAnswerFolder(folder, undefined, () => Promise.resolve(free)))
+    let isEnded = false
+    let written = 0
+    const failure = await failureOf(
+      passed({
+        async write(file) {
+          while (!isEnded) {
+            await appendFile(file, Buffer.alloc(KB))
+            written++
+            await sleep(5)
+            if (written === 60) free-- // until then there is just enough
+          }
+          throw new Error('killed')
+        },
+        end: () => {
+          isEnded = true
+          return Promise.resolve()
+        },
+        isWhole: false,
+        send: () => Promise.reject(new Error('sent')),
+      }),
+    )
+    expect(failure).to.have.property('code', 396)
+    expect(failure).to.have.property('message').which.includes('than the disk has room for')
+    expect(written).to.be.within(60, 200)
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
   it('names no file in an error, and sends nothing of an answer that failed early', async () => {
     const passed = passTo(await openAnswerFolder(await makeTempFolder('answers')))
     let name = ''

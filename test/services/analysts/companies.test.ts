@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { limitSettings } from '../../../services/analysts/analyst-limits.ts'
 import { inScope, scopeOfCompany } from '../../../services/analysts/analyst-scope.ts'
 import { fixedUsers } from '../../../services/analysts/endpoint-user.ts'
 import { exceptionOfEngine } from '../../../services/analysts/exception.ts'
@@ -22,7 +23,7 @@ import {
 } from '../../../shared/domain/dimension-table.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
-import { type AnalystEndpoint, type Answer, askAt, startAnalysts } from '../../support/analysts.ts'
+import { type AnalystEndpoint, type Answer, askAt, LIMITS, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
@@ -192,6 +193,77 @@ describe('analysts of companies', function () {
         expect(status, `${view} ${format}`).to.equal(200)
         requireNothingOfGlobex(`${view} as ${format}`, text)
       }
+  })
+
+  it('are not told how much was read beneath the views', async () => {
+    const query = 'SELECT count() FROM events'
+    for (const format of ['JSON', 'JSONCompact', 'JSONStrings', 'JSONColumnsWithMetadata', 'XML'])
+      for (const url of [{}, { output_format_write_statistics: '1' }]) {
+        const { status, text, headers } = await askAs('ada', `${query} FORMAT ${format}`, url)
+        expect(status, text).to.equal(200)
+        expect(text, format).to.not.match(/statistics|rows_read|bytes_read/)
+        expect(JSON.parse(headers.get('x-clickhouse-summary') ?? '')).to.include({
+          read_rows: '0',
+          read_bytes: '0',
+          result_rows: '0',
+          result_bytes: '0',
+        })
+      }
+    const asked = await askAs('ada', `${query} FORMAT JSON SETTINGS output_format_write_statistics = 1`)
+    expect(asked.text).to.not.match(/statistics/)
+    // Whether a query ends by a limit of its own would tell the same, one question after the other.
+    for (const limited of [
+      await askAs('ada', query, { max_rows_to_read: '1' }),
+      await askAs('ada', `${query} SETTINGS max_rows_to_read = 1`),
+    ])
+      expect([limited.status, limited.text]).to.deep.equal([200, '2\n'])
+    for (const kind of [
+      '',
+      'PLAN',
+      'PIPELINE',
+      'indexes = 1',
+      'indexes = 1, projections = 1',
+      'actions = 1',
+    ]) {
+      const { status, text } = await askAs(
+        'ada',
+        `EXPLAIN ${kind} SELECT * FROM events WHERE account_id = 'x'`,
+      )
+      expect(status, text).to.equal(200)
+      expect(text).to.match(/ReadFromMergeTree/)
+      expect(text).to.not.match(/Parts|Granules|Ranges|Marks|Rows|[0-9] → [0-9]| × [0-9]/)
+    }
+    for (const explained of ['ESTIMATE', 'ANALYZE'])
+      expect((await askAs('ada', `EXPLAIN ${explained} SELECT * FROM events`)).status).to.not.equal(200)
+    expect(await read('ada', 'SELECT count() FROM system.parts')).to.equal('0\n')
+    expect(await read('ada', 'SELECT any(total_rows), any(total_bytes) FROM system.tables')).to.equal(
+      '\\N\t\\N\n',
+    )
+  })
+
+  it('have no expression computed for rows of another company, whatever they set', async () => {
+    const has = `account_id = '${GLOBEX.accountId}'`
+    const failing = [
+      `throwIf(${has}) = 0`,
+      `intDiv(1, toUInt8(NOT (${has}))) = 1`,
+      `toUInt64(if(${has}, 'found', '1')) = 1`,
+    ]
+    for (const view of ['events', 'event_changes', 'daily_usage', 'accounts', 'balances'])
+      for (const expression of failing)
+        for (const query of [
+          `SELECT count() FROM ${view} WHERE ${expression}`,
+          `SELECT countIf(${expression}) FROM ${view}`,
+        ]) {
+          const { status, text } = await askAs('ada', query)
+          expect(status, `${query}: ${text}`).to.equal(200)
+        }
+    expect(limitSettings(LIMITS)).to.include({ short_circuit_function_evaluation: 'enable' })
+    for (const value of ['disable', 'force_enable'])
+      for (const { code } of [
+        await askAs('ada', 'SELECT 1', { short_circuit_function_evaluation: value }),
+        await askAs('ada', `SELECT 1 SETTINGS short_circuit_function_evaluation = '${value}'`),
+      ])
+        expect(code).to.equal(497)
   })
 
   it('find no database but theirs', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../../services/analysts/judge/function-names.ts'
 import { type JudgeRules, judgeWritten } from '../../../services/analysts/judge/judge-query.ts'
 import { judgeResolved, SHOWN_WHOLE } from '../../../services/analysts/judge/judge-resolved.ts'
-import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
+import { SharedTimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
 import { attacks } from '../../../services/operator/doctor/attacks.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
@@ -95,7 +95,7 @@ describe('mutated queries at the ClickHouse endpoint', function () {
           .split('\n')
           .map((line) => JSON.parse(line) as FunctionRow),
       ),
-      zones: new TimeZones(),
+      zones: new SharedTimeZones().of(''),
       tables: new Set(analystViewNames().flatMap((view) => [view, `${analytics}.${view}`])),
       statements: schemaStatements(analytics),
       settings: SETTINGS_OF_ANALYSTS,

@@ -1,8 +1,18 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { expect } from 'chai'
+import { scopeOfAll } from '../../../services/analysts/analyst-scope.ts'
+import { fixedUsers } from '../../../services/analysts/endpoint-user.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { createLogger } from '../../../shared/logging/logger.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
-import { type AnalystEndpoint, startAnalysts, WRONG_PASSWORDS_MAX } from '../../support/analysts.ts'
+import {
+  type AnalystEndpoint,
+  PASSWORD,
+  startAnalysts,
+  USER,
+  WRONG_PASSWORDS_MAX,
+} from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
 describe('what is seen of the queries of analysts', () => {
@@ -14,7 +24,15 @@ describe('what is seen of the queries of analysts', () => {
   before(async () => {
     clickhouse = await createClickHouse('observed')
     const log = createLogger('info', { write: (line: string) => lines.push(line) })
-    endpoint = await startAnalysts(clickhouse, { log, metrics })
+    const { database } = clickhouse
+    endpoint = await startAnalysts(clickhouse, {
+      log,
+      metrics,
+      others: (analysts) =>
+        fixedUsers([
+          { ...analysts.userOf({ name: 'ada', scope: scopeOfAll(database) }), password: PASSWORD },
+        ]),
+    })
   })
   after(async () => {
     await endpoint.close()
@@ -64,23 +82,43 @@ describe('what is seen of the queries of analysts', () => {
     expect(await read('tally_analyst_waiting')).to.equal(0)
   })
 
-  it('says to wait once an address tried too many passwords, and serves the right one', async () => {
-    const wrong = () =>
-      endpoint.ask(
-        'SELECT 1',
-        {},
-        { authorization: `Basic ${Buffer.from('analyst:wrong').toString('base64')}` },
-      )
+  it('limits how many passwords of a name an address tries, and locks out no other name or address', async () => {
+    const basic = (user: string, password: string) =>
+      `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+    /** Asks from an address of this machine. */
+    const askFrom = async (localAddress: string, authorization: string) => {
+      const asked = request(endpoint.url, {
+        method: 'POST',
+        headers: { authorization },
+        localAddress,
+        agent: false,
+      })
+      asked.end('SELECT 1')
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      return {
+        status: response.statusCode,
+        code: Number(response.headers['x-clickhouse-exception-code']),
+        headers: response.headers,
+        text: Buffer.concat(await response.toArray()).toString(),
+      }
+    }
+    const wrong = () => askFrom('127.0.0.1', basic('analyst', 'wrong'))
     lines.length = 0
     const first = await wrong()
     expect([first.status, first.code]).to.deep.equal([403, 516])
-    expect(first.headers.get('ratelimit-policy')).to.equal(`"wrong-passwords";q=${WRONG_PASSWORDS_MAX};w=60`)
-    expect(first.headers.get('retry-after')).to.equal(null)
-    for (let i = 1; i < WRONG_PASSWORDS_MAX; i++) await wrong()
-    const last = await wrong()
+    expect(first.headers['ratelimit-policy']).to.equal(`"wrong-passwords";q=${WRONG_PASSWORDS_MAX};w=60`)
+    expect(first.headers['retry-after']).to.equal(undefined)
+    const guesses = await Promise.all(Array.from({ length: 3 * WRONG_PASSWORDS_MAX }, wrong))
+    const compared = guesses.filter(({ text }) => text.includes('password is incorrect'))
+    expect(compared.length).to.be.within(WRONG_PASSWORDS_MAX - 1, WRONG_PASSWORDS_MAX + 50)
+    // A right password is now no more than a wrong one, or guessing would go on.
+    const [last, right] = [await wrong(), await askFrom('127.0.0.1', basic(USER, PASSWORD))]
     expect([last.status, last.code]).to.deep.equal([403, 516])
-    expect(Number(last.headers.get('retry-after'))).to.be.within(1, 60)
-    expect((await endpoint.ask('SELECT 1')).text).to.equal('1\n')
-    expect(lines).to.have.length(1)
+    expect(Number(last.headers['retry-after'])).to.be.within(1, 60)
+    expect(right).to.deep.include({ status: 403, code: 516 })
+    expect(right.text.replace(/in \d+ s/, '')).to.equal(last.text.replace(/in \d+ s/, ''))
+    expect((await askFrom('127.0.0.2', basic(USER, PASSWORD))).text).to.equal('1\n')
+    expect((await askFrom('127.0.0.1', basic('ada', PASSWORD))).text).to.equal('1\n')
+    expect(lines).to.have.length(2)
   })
 })

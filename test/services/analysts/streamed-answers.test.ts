@@ -19,6 +19,10 @@ const FIRST = 1_767_225_600
 const LARGE = 'SELECT event_id, account_id, quantity, occurred_at FROM events ORDER BY occurred_at LIMIT 8000'
 /** Fails at the row 500,000, long after the first rows were sent. */
 const FAILING = `SELECT event_id, intDiv(1, toUnixTimestamp(occurred_at) - ${FIRST + 500_000}) FROM events ORDER BY occurred_at`
+/** Too large for what the system keeps of an answer that nobody reads. */
+const LARGER = LARGE.replace('8000', '300000')
+/** How long a client may take nothing while others wait. */
+const STALLED_MS = 3_000
 const ILLEGAL_DIVISION = 153
 
 /** What the services' queries do otherwise. */
@@ -72,11 +76,25 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
     }
     return { response, bytes: Buffer.concat(parts), firstMs, isComplete: response.complete }
   }
+  /** Asks for an answer, and reads nothing of it. */
+  const holdPlace = (name: string) => {
+    const asked = request(host.url, {
+      method: 'POST',
+      headers: { authorization: authorizationOf(name) },
+      agent: false,
+    })
+    asked.on('error', () => undefined).on('response', (response) => response.on('error', () => undefined))
+    return asked.end(LARGER)
+  }
+  const authorizationOf = (name: string) =>
+    `Basic ${Buffer.from(`${name}:a password of analysts`).toString('base64')}`
   const filesLeft = () => readdir(`${host.folder}/answers`)
 
   before(async () => {
     host = await startAnalystHost({
       connections: 1,
+      stalledMs: STALLED_MS,
+      names: ['ann', 'bob', 'cid', 'dan', 'eve'],
       limits: { resultRows: 2 * ROWS, resultBytes: 1_024 * MB },
     })
     await service(`INSERT INTO tally.usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version)
@@ -99,6 +117,20 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
       expect(streamed.isComplete, format).to.equal(true)
       expect(streamed.bytes.equals(whole.bytes), format).to.equal(true)
     }
+  })
+
+  it('go through a file when their text is long, however small the values are', async () => {
+    // A short answer has a length, because it was in memory as a whole.
+    const lengthOf = async (rows: number) => {
+      const name = 'x'.repeat(250)
+      const query = `SELECT toUInt8(1) AS ${name} FROM events LIMIT ${rows} FORMAT JSONEachRow`
+      const { response, bytes, isComplete } = await receive(query)
+      expect([response.statusCode, isComplete]).to.deep.equal([200, true])
+      expect(bytes.toString()).to.equal(`{"${name}":1}\n`.repeat(rows))
+      return response.headers['content-length']
+    }
+    expect(await lengthOf(1_000)).to.equal('257000')
+    expect(await lengthOf(1_200)).to.equal(undefined)
   })
 
   it('begin to arrive at once, and take little memory, whatever their size', async () => {
@@ -168,6 +200,30 @@ describe('answers of the ClickHouse endpoint that are sent while they are made',
       expect(isComplete).to.equal(true)
       expect(bytes.toString('latin1').split('\n')).to.have.length(200_001)
     }
+  })
+
+  it('of two analysts who read nothing leave places for a third', async () => {
+    const held = ['ann', 'bob'].flatMap((name) => [1, 2, 3, 4].map(() => holdPlace(name)))
+    await until(async () => (await filesLeft()).length >= 6)
+    const startedAt = performance.now()
+    const { response, isComplete } = await receive(LARGE, {}, { authorization: authorizationOf('cid') })
+    expect([response.statusCode, isComplete]).to.deep.equal([200, true])
+    expect(performance.now() - startedAt).to.be.lessThan(STALLED_MS)
+    for (const place of held) place.destroy()
+    await until(async () => (await filesLeft()).length === 0)
+  })
+
+  it('of clients who read nothing are cut off when all places are taken, those of slow readers are not', async () => {
+    const slow = receive(LARGER, {}, { authorization: authorizationOf('eve') }, true)
+    const held = ['ann', 'bob', 'cid'].flatMap((name) => [1, 2, 3].map(() => holdPlace(name)))
+    const last = ['dan', 'dan'].map((name) => holdPlace(name))
+    await until(async () => (await filesLeft()).length === 12)
+    const { response, isComplete } = await receive(LARGE) // of yet another analyst
+    expect([response.statusCode, isComplete]).to.deep.equal([200, true])
+    expect((await slow).isComplete).to.equal(true)
+    expect((await slow).bytes.toString('latin1').split('\n')).to.have.length(300_001)
+    for (const place of [...held, ...last]) place.destroy()
+    await until(async () => (await filesLeft()).length === 0)
   })
 
   it('are cut off when their query is killed, also while they are only sent', async () => {

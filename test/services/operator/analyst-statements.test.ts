@@ -1,13 +1,21 @@
 import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { readAnalystsConfig } from '../../../services/analysts/config.ts'
 import type { CommandDeps } from '../../../services/operator/command.ts'
 import { runCommand } from '../../../services/operator/run-command.ts'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
-import { keepCompanyViews } from '../../../shared/clickhouse/company-views.ts'
+import {
+  keepCompanyViews,
+  makeAllCompanyViews,
+  makeCompanyViews,
+} from '../../../shared/clickhouse/company-views.ts'
+import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
 import { analystDatabaseRepository } from '../../../shared/postgres/analysts.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/core/transaction.ts'
+import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import { makeCompany } from '../../../shared/postgres/make-company.ts'
 import { openPurges } from '../../../shared/redis/purges.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
@@ -82,6 +90,10 @@ describe('analysts on a ClickHouse server', () => {
       `CREATE USER \`ada\` IDENTIFIED WITH sha256_hash BY '${hash('sha256', password, 'hex')}'`,
     )
     expect(output).to.include('TO ALL EXCEPT `services`, tally_views;')
+    const { limits } = readAnalystsConfig(new EnvReader({}))
+    expect(output).to.include(`max_result_bytes = ${limits.resultBytes} CONST`)
+    expect(output).to.include(`max_memory_usage = ${limits.memoryBytes} CONST`)
+    expect(output).to.include(`max_result_rows = ${limits.resultRows} `)
   })
 
   it('may make tables in a database of their own, and nowhere else', async () => {
@@ -127,6 +139,27 @@ describe('analysts on a ClickHouse server', () => {
     }
   })
 
+  it('are noted as shown only when they were made', async () => {
+    const parts = { pool: db.pool, clickhouse: clickhouse.client, database: clickhouse.database }
+    const versions = async () =>
+      (await db.pool.query<{ xmin: string }>('SELECT xmin::text FROM analyst_databases ORDER BY number')).rows
+    await makeAllCompanyViews(parts)
+    const before = await versions()
+    await makeAllCompanyViews(parts)
+    expect(await versions()).to.deep.equal(before)
+  })
+
+  it('see nothing that a replacement of a view left when its process was killed', async () => {
+    const parts = { pool: db.pool, clickhouse: clickhouse.client, database: clickhouse.database }
+    const own = `${clickhouse.database}_company_1`
+    const before = (await viewsIn(own)).map(({ name }) => name)
+    const { client } = clickhouse
+    await client.command({ query: `CREATE VIEW ${own}._tmp_replace_1a2b3c AS SELECT 1` })
+    await client.command({ query: `ALTER DATABASE ${own} MODIFY COMMENT ''` }) // as it is within a replacement
+    await makeAllCompanyViews(parts)
+    expect((await viewsIn(own)).map(({ name }) => name)).to.deep.equal(before)
+  })
+
   it('get numbers one after the other, up to a limit, each for good', async () => {
     const companies: string[] = []
     for (let i = 0; i < 6; i++)
@@ -136,5 +169,29 @@ describe('analysts on a ClickHouse server', () => {
     const numbers = (await Promise.all(companies.map(enter))).map((entered) => entered?.number)
     expect(numbers.filter((number) => number !== undefined).sort()).to.deep.equal([2, 3, 4, 5])
     expect((await Promise.all(companies.map(enter))).map((entered) => entered?.number)).to.deep.equal(numbers)
+  })
+
+  it('have views that are made by one process at a time, whoever makes them', async () => {
+    const parts = { pool: db.pool, clickhouse: clickhouse.client, database: clickhouse.database }
+    const company = await makeCompany(db.pool, { name: 'waits', mode: 'live' })
+    const of = await withTransaction(db.pool, (client) =>
+      analystDatabaseRepository(client).enter(company, 100),
+    )
+    if (of === undefined) throw new Error('no number is left')
+    let letGo: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    let hasBegun = false
+    const other = runExclusively(db.pool, "the making of companies' views", () => {
+      hasBegun = true
+      return held
+    })
+    await until(() => Promise.resolve(hasBegun))
+    let isMade = false
+    const making = makeCompanyViews(parts, of).then(() => (isMade = true))
+    await sleep(400)
+    expect([isMade, await viewsIn(`${clickhouse.database}_company_${of.number}`)]).to.deep.equal([false, []])
+    letGo()
+    await Promise.all([other, making])
+    expect(await viewsIn(`${clickhouse.database}_company_${of.number}`)).to.not.deep.equal([])
   })
 })

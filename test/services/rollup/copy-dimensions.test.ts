@@ -12,6 +12,7 @@ import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { DIMENSION_TABLES } from '../../../shared/domain/dimension-table.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { dimensionChangeRepository } from '../../../shared/postgres/dimension-changes.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import {
@@ -267,6 +268,69 @@ describe('the copies of dimension tables', function () {
 
   /** As when PostgreSQL is an older copy of itself. */
   const goBack = () => asSuperuser((client) => client.query('UPDATE dimension_copy SET reached = 1'))
+
+  it('are called complete at no time between the emptying and the last row', async () => {
+    const completeUpTo = async () => {
+      const [row] = await queryRows<{ at: string | null }>(
+        clickhouse.client,
+        `SELECT toString(max(complete_up_to)) AS at FROM ${clickhouse.database}_analytics.freshness
+          WHERE view = 'accounts'`,
+        {},
+      )
+      return row?.at ?? null
+    }
+    await copier().copyAll()
+    expect(await completeUpTo()).to.be.a('string')
+    await goBack()
+    // It crashes when only the first tables are empty, and the next one when all are.
+    const [first] = DIMENSION_TABLES
+    const crashes: (string | null)[] = []
+    for (const stopAfter of [first?.name, DIMENSION_TABLES.at(-1)?.name]) {
+      const copies = dimensionRepository(clickhouse.client)
+      const crashing = openCopier(db.pool, clickhouse.client, undefined, {
+        ...copies,
+        async empty(table) {
+          if (table.name !== 'accounts') await copies.empty(table)
+          if (table.name === stopAfter) throw new Error('crashed')
+        },
+      })
+      expect(await failureOf(crashing.copyAll())).to.have.property('message', 'crashed')
+      crashes.push(await completeUpTo())
+    }
+    expect(crashes).to.deep.equal([null, null])
+    const refilling = copier((at) => {
+      if (at === 'dimensions-stored') throw new Error('crashed')
+    })
+    expect(await failureOf(refilling.copyAll())).to.have.property('message', 'crashed')
+    expect(await completeUpTo()).to.equal(null)
+    await copier().copyAll()
+    expect(await completeUpTo()).to.be.a('string')
+    await expectEqual()
+  })
+
+  it('have a row that changes between the look at the changes and their list', async () => {
+    const copy = copier()
+    await copy.copyAll()
+    await rename('committed before the look')
+    const changes = dimensionChangeRepository(db.pool)
+    let looks = 0
+    const between = openCopier(db.pool, clickhouse.client, undefined, undefined, {
+      ...changes,
+      async look() {
+        const state = await changes.look()
+        looks++
+        await rename(`changed after look ${looks}`)
+        return state
+      },
+    })
+    // However often it changes, each round has it as it was at the look or later.
+    for (let round = 1; round <= 3; round++) {
+      await between.copyAll()
+      expect(await nameOf(world.account)).to.equal(`changed after look ${looks}`)
+    }
+    await copier().copyAll()
+    await expectEqual()
+  })
 
   it('are the same by several copiers at once, while rows change', async () => {
     const random = seededRandom(`dimension copies ${SEED}`)

@@ -112,6 +112,85 @@ describe('an HTTP server', () => {
     await small.close()
   })
 
+  it('lets new connections take the place of idle ones, never of one whose request is under way', async () => {
+    let letGo: () => void = () => undefined
+    const small = await listen(
+      (req, res) => {
+        if (req.url === '/held') letGo = () => res.end('let go')
+        else res.end('fine')
+      },
+      {
+        name: 'a small one',
+        host: '127.0.0.1',
+        port: 0,
+        portSetting: 'none',
+        closeTimeoutMs: 100,
+        connectionsMax: 8,
+        idleGiveWay: true,
+      },
+    )
+    const openTo = async (localAddress: string) => {
+      const socket = connect({ port: small.port, host: '127.0.0.1', localAddress })
+      const state = { socket, got: '', isClosed: false }
+      socket
+        .setEncoding('latin1')
+        .on('data', (text: string) => (state.got += text))
+        .on('error', () => undefined)
+        .on('close', () => (state.isClosed = true))
+      await once(socket, 'connect')
+      return state
+    }
+    const ask = async (from: Awaited<ReturnType<typeof openTo>>, path = '/') => {
+      from.got = ''
+      from.socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      if (path === '/') await until(() => Promise.resolve(from.got.endsWith('fine')))
+    }
+    const busy = await openTo('127.0.0.9')
+    await ask(busy, '/held')
+    const client = await openTo('127.0.0.8')
+    await ask(client)
+    // Two addresses hold all other connections: some never sent a byte, some a part of a request, some a whole one.
+    const held: Awaited<ReturnType<typeof openTo>>[] = []
+    for (let n = 0; n < 30; n++) {
+      const one = await openTo(n % 2 === 0 ? '127.0.0.1' : '127.0.0.2')
+      if (n % 3 === 0) one.socket.write('GET / HTTP/1.1\r\nHost')
+      if (n % 3 === 1) await ask(one)
+      held.push(one)
+    }
+    await until(() => Promise.resolve(held.filter(({ isClosed }) => isClosed).length === 24))
+    expect(held.slice(-6).every(({ isClosed }) => !isClosed)).to.equal(true) // the oldest ones have gone
+    const late = await openTo('127.0.0.3')
+    await ask(late)
+    expect([client.isClosed, busy.isClosed]).to.deep.equal([false, false])
+    await ask(client)
+    letGo()
+    await until(() => Promise.resolve(busy.got.endsWith('let go')))
+    await ask(busy)
+    for (const { socket } of [busy, client, late, ...held]) socket.destroy()
+    await small.close()
+  })
+
+  it('turns away a connection when each of the address has a request under way', async () => {
+    const held: (() => void)[] = []
+    const small = await listen((_req, res) => held.push(() => res.end('fine')), {
+      name: 'a small one',
+      host: '127.0.0.1',
+      port: 0,
+      portSetting: 'none',
+      closeTimeoutMs: 100,
+      connectionsMax: 4,
+      idleGiveWay: true,
+    })
+    const sockets = [1, 2].map(() => connect(small.port, '127.0.0.1').on('error', () => undefined))
+    for (const socket of sockets) socket.write(GOOD)
+    await until(() => Promise.resolve(held.length === 2))
+    const third = connect(small.port, '127.0.0.1')
+    const [answer] = (await once(third.setEncoding('latin1'), 'data')) as [string]
+    expect(answer).to.match(/^HTTP\/1\.1 503 /)
+    for (const socket of sockets) socket.destroy()
+    await small.close()
+  })
+
   /** Sends raw text, and returns the answer up to this ending or the end of the connection. */
   async function answerTo(text: string, ending: string): Promise<string> {
     const { socket, got } = await open()
