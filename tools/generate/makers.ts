@@ -1,3 +1,4 @@
+import { analystToolsPage } from './analyst-tools-page.ts'
 import { contractTypes, handledTypes } from './contract-types.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
@@ -8,6 +9,7 @@ import { viewsPage } from './views-page.ts'
 export const MAKERS: readonly Maker[] = [
   contractTypes,
   handledTypes,
+  analystToolsPage,
   performancePage,
   plantedBugsPage,
   viewsPage,
