@@ -94,7 +94,7 @@ describe('the dashboard for Grafana', () => {
       await storeWorld(clickhouse, world)
       await dimensionRepository(client).note({ fill: 1, position: 1 }, world.now * 1_000_000)
       if (hasRated) await storeRated(clickhouse, world)
-      endpoint = await startAnalysts(clickhouse)
+      endpoint = await startAnalysts(clickhouse, { waitingMaxOfOne: STATEMENTS_MAX })
     })
     after(async () => {
       await endpoint.close()
