@@ -6,9 +6,7 @@ import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { dimensionRepository } from '../../../shared/clickhouse/dimensions.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
-import { skipFor } from '../../run/pending.ts'
 import { type AnalystEndpoint, PASSWORD, startAnalysts, USER } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
@@ -49,8 +47,6 @@ interface Dashboard {
 describe('the dashboard for Grafana', () => {
   const dashboard = JSON.parse(readFileSync(FILE, 'utf8')) as Dashboard
   const panels = dashboard.panels.filter(({ type }) => type !== 'row')
-  const isOfRated = ({ targets }: Panel) => targets.some(({ rawSql }) => rawSql.includes('rated_usage'))
-  const hasRated = analystViewNames().includes('rated_usage')
   const statements = panels.flatMap(({ title, targets }) => targets.map(({ rawSql }) => ({ title, rawSql })))
 
   it('says what each panel shows, and is of the company that is chosen', () => {
@@ -93,7 +89,7 @@ describe('the dashboard for Grafana', () => {
       world = makeWorld()
       await storeWorld(clickhouse, world)
       await dimensionRepository(client).note({ fill: 1, position: 1 }, world.now * 1_000_000)
-      if (hasRated) await storeRated(clickhouse, world)
+      await storeRated(clickhouse, world)
       endpoint = await startAnalysts(clickhouse, { waitingMaxOfOne: STATEMENTS_MAX })
     })
     after(async () => {
@@ -126,21 +122,13 @@ describe('the dashboard for Grafana', () => {
     }
 
     it('opens full: each panel and variable has rows, soon', async function () {
-      const shown = panels.filter((panel) => !isOfRated(panel))
-      const asked = await open(this, shown)
-      expectFull(asked, shown)
+      const asked = await open(this, panels)
+      expectFull(asked, panels)
       const namesOf = (of: string) => asked.filter(({ kind }) => kind === of).map(({ name }) => name)
       expect(namesOf('variable')).to.deep.equal(['metric', 'account'])
       expect(namesOf('health')).to.deep.equal(['SELECT 1', 'SELECT version()'])
       expect(namesOf('schema').length).to.be.greaterThan(5)
       expect(asked.find(({ name }) => name === KEEPS_NOTHING)).to.include({ kind: 'filter', rows: 0 })
-    })
-
-    it('opens full, with revenue and usage that no rate covers', async function () {
-      if (!hasRated) skipFor(this, 'there is no view rated_usage')
-      const shown = panels.filter(isOfRated)
-      expect(shown.length).to.equal(3)
-      expectFull(await open(this, shown), shown)
     })
   })
 })
