@@ -1,3 +1,4 @@
+import { analystToolsPage } from './analyst-tools-page.ts'
 import { contractTypes, handledTypes } from './contract-types.ts'
 import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
@@ -11,6 +12,7 @@ export const MAKERS: readonly Maker[] = [
   handledTypes,
   dbtSources,
   dbtViews,
+  analystToolsPage,
   performancePage,
   plantedBugsPage,
   viewsPage,

@@ -17,6 +17,7 @@
     'contract_lines',
     'event_revisions',
     'balances',
+    'rated_usage',
     'freshness',
   ]) %}
 {% endmacro %}
