@@ -131,16 +131,17 @@ export const ANALYST_TOOLS: readonly AnalystTool[] = [
   },
   {
     name: 'dbt',
-    by: 'its statements',
+    by: 'itself',
     versions: [
-      { name: 'dbt-core', file: `${TESTS}/tools/dbt.sql`, form: /dbt-core ([\d.]+)/ },
-      { name: 'dbt-clickhouse', file: `${TESTS}/tools/dbt.sql`, form: /dbt-clickhouse ([\d.]+)/ },
+      { name: 'dbt-core', file: 'clients/dbt/requirements.txt', form: /dbt-core==([\d.]+)/ },
+      { name: 'dbt-clickhouse', file: 'clients/dbt/requirements.txt', form: /dbt-clickhouse==([\d.]+)/ },
     ],
-    works: '`debug`, `compile`, `source freshness`, `test`, `docs generate`, `show`.',
-    fails: 'Models that are views, tables or incremental, because nothing may be created.',
+    works:
+      '`debug`, `compile`, `source freshness`, `test`, `docs generate`, `show`; the package `clients/dbt`, over the port and in DuckDB ([how](analysts.md#dbt)).',
+    fails: 'Over the port, models that are views, tables or incremental, because nothing may be created.',
     connect:
       'type: clickhouse, driver: http, host: 127.0.0.1, port: 8123, user: ada, schema: as SHOW DATABASES has it',
-    tests: [STATEMENTS, ATTACKS],
+    tests: ['test/long/dbt.test.ts', STATEMENTS, ATTACKS],
   },
   {
     name: 'DBeaver',
