@@ -1,5 +1,5 @@
--- One row for each view of copied rows, and one for rated usage, of each namespace that has an account. What is copied later than the
--- query began is of no matter to it, so how far copies reach is one value, read before.
+-- One row for each view of copied rows and of single events, and one for rated usage, of each namespace that has an account. What is
+-- copied or stored later than the query began is of no matter to it, so how far copies and usage reach is one value each, read before.
 WITH
     (
         SELECT argMax(up_to, fill)
@@ -8,7 +8,11 @@ WITH
             FROM {database}.dimension_copies
             GROUP BY fill
         )
-    ) AS up_to
+    ) AS copied,
+    (
+        SELECT max(complete_up_to)
+        FROM {database}.usage_complete
+    ) AS stored
 SELECT
     namespace_id, -- all companies
     view,
@@ -16,7 +20,7 @@ SELECT
         if(
             view = 'rated_usage',
             if(rated_up_to = 0, NULL, fromUnixTimestamp64Micro(rated_up_to * 1000000, 'UTC')),
-            if(toUnixTimestamp64Micro(up_to) = 0, NULL, up_to)
+            nullIf(if(view IN ('event_changes', 'events'), stored, copied), toDateTime64(0, 6, 'UTC'))
         ),
         'Nullable(DateTime64(6, \'UTC\'))'
     ) AS complete_up_to
@@ -24,7 +28,7 @@ FROM (
     SELECT
         namespace_id,
         max(rated) AS rated_up_to,
-        arrayJoin(['accounts', 'contract_lines', 'contracts', 'customers', 'event_revisions', 'grants', 'metrics', 'prices', 'products', 'rate_cards', 'rated_usage', 'rates']) AS view
+        arrayJoin(['accounts', 'contract_lines', 'contracts', 'customers', 'event_changes', 'event_revisions', 'events', 'grants', 'metrics', 'prices', 'products', 'rate_cards', 'rated_usage', 'rates']) AS view
     FROM (
         SELECT DISTINCT namespace_id, toInt64(0) AS rated, 1 AS has_account
         FROM {database}.dimension_accounts

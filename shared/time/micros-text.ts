@@ -27,7 +27,7 @@ const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/
 
 /** Parses text in the form of formatMicros; undefined for any other text. */
 export function parseMicros(value: string): Micros | undefined {
-  if (value === formatted.text) return formatted.at
+  if (value === formatted.text && formatted.at >= 0) return formatted.at
   const match = MICROS_TEXT.exec(value)
   if (match === null) return undefined
   const ms = Date.parse(`${match[1] ?? ''}T${match[2] ?? ''}Z`)

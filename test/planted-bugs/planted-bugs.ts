@@ -2008,4 +2008,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'rows',
     suites: ['services/rollup/rate-contracts'],
   },
+  {
+    name: 'a file of an export has its name before it is whole',
+    file: 'clients/analysts/export/run-export.ts',
+    right: '    await handle.close()\n  }\n  await rename(draft, file)\n',
+    wrong: '    await handle.close()\n    await rename(draft, file)\n  }\n',
+    suites: ['clients/analysts/export'],
+  },
+  {
+    name: 'an export goes up to now, whatever is stored',
+    file: 'clients/analysts/export/export-queries.ts',
+    right: '    view === CHANGES\n      ? `SELECT DISTINCT',
+    wrong: '    view === CHANGES && false\n      ? `SELECT DISTINCT',
+    suites: ['clients/analysts/export'],
+  },
 ]

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { runExport } from '../../../clients/analysts/export/run-export.ts'
 import { runPreview } from '../../../clients/billing/preview/run-preview.ts'
 import { runPriceSimulation } from '../../../clients/billing/simulate-prices/run-price-simulation.ts'
 import { exitCodeOf } from '../../../clients/core/exit-code-of.ts'
@@ -35,6 +36,11 @@ export const simulateWith = (args: readonly string[], options?: RunOptions) =>
 /** Runs `npm run preview` within this process. */
 export const previewWith = (args: readonly string[], options?: RunOptions) =>
   run(runPreview, 'npm run preview -- --at …', args, options)
+
+/** Runs `npm run export` within this process. */
+export const exportWith = (args: readonly string[], options?: RunOptions) =>
+  run(runExport, 'npm run export -- --view …', args, options)
+
 /** Runs `npm run simulate-prices` within this process. */
 export const simulatePricesWith = (args: readonly string[], options?: RunOptions) =>
   run(runPriceSimulation, 'npm run simulate-prices -- --card …', args, options)

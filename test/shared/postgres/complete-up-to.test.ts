@@ -8,9 +8,9 @@ import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
-import { completeUpTo } from '../../../shared/postgres/complete-up-to.ts'
+import { completeUpTo, usageCompleteUpTo } from '../../../shared/postgres/complete-up-to.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
-import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
+import { inEveryNamespace, inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
@@ -53,6 +53,8 @@ describe('up to when everything is known', function () {
     inNamespace(db.pool, NAMESPACE, work)
   const upTo = (loadedUpTo = ALL_LOADED, namespaceId = NAMESPACE): Promise<Micros> =>
     inNamespace(db.pool, namespaceId, (client) => completeUpTo(client, namespaceId, loadedUpTo))
+  const upToInAll = (loadedUpTo = ALL_LOADED): Promise<Micros> =>
+    inEveryNamespace(db.pool, (client) => usageCompleteUpTo(client, loadedUpTo))
   const give = (client: PoolClient) =>
     grantRepository(client).insert(NAMESPACE, {
       id: newId('grant'),
@@ -168,6 +170,15 @@ describe('up to when everything is known', function () {
       expect(await upTo()).to.equal(correctedAt)
       await forget()
       expect(await upTo()).to.be.greaterThan(correctedAt)
+    })
+
+    it('lies before one of any namespace, for all of them together', async () => {
+      const { correctedAt } = await correct(now, false)
+      await until(async () => (await upTo(ALL_LOADED, OTHER)) > correctedAt)
+      expect(await upToInAll()).to.equal(correctedAt)
+      expect(await upToInAll(5 * SECOND)).to.equal(5 * SECOND)
+      await forget()
+      expect(await upToInAll()).to.be.greaterThan(correctedAt)
     })
 
     it('lies before one that was sent, until the event log is loaded so far', async () => {
