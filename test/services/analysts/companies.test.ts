@@ -11,7 +11,7 @@ import { exceptionOfEngine } from '../../../services/analysts/exception.ts'
 import { attacks, attacksByUrl, type Targets } from '../../../services/operator/doctor/attacks.ts'
 import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { companyDatabase } from '../../../shared/clickhouse/analytics-database.ts'
-import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import type { ClickHouse, OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { dimensionRepository } from '../../../shared/clickhouse/dimensions.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -135,6 +135,11 @@ describe('analysts of companies', function () {
         table,
         places.map(({ company }) => rowOf(company, table)),
       )
+    const values = await ratedRows(
+      client,
+      places.map(({ company }) => company),
+    )
+    await client.insert({ table: 'rated_periods', values, format: 'JSONEachRow' })
     for (const { company, into } of places)
       await makeAnalystViews(client, { database, into, namespaceId: company.namespaceId })
     endpoint = await startAnalysts(clickhouse, {
@@ -448,6 +453,34 @@ function rowOf(company: Canary, { key, columns }: DimensionTable): string {
     ...Object.fromEntries(fields),
     version: 1,
     is_deleted: 0,
+  })
+}
+
+/** A rated period of each company, of which each column says whose it is. */
+async function ratedRows(client: ClickHouse, companies: readonly Canary[]) {
+  const answer = await client.query({
+    query:
+      "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = 'rated_periods'",
+    format: 'JSONEachRow',
+  })
+  const columns = await answer.json<{ name: string; type: string }>()
+  return companies.map((company) => {
+    const byName: Record<string, unknown> = {
+      ...{
+        namespace_id: company.namespaceId,
+        account_id: company.accountId,
+        line_metric_id: [company.metricId],
+      },
+      ...{ version: 1, is_deleted: 0, rated_at: company.occurredAt * 1_000_000 },
+    }
+    const valueOf = (type: string): unknown => {
+      if (type.startsWith('Array(')) return [valueOf(type.slice('Array('.length, -1))]
+      if (type.includes('String')) return company.owner
+      if (type.startsWith('Decimal')) return company.quantity
+      if (type === 'Date') return company.occurredText.slice(0, 10)
+      return type === 'UInt8' ? 0 : company.occurredAt
+    }
+    return Object.fromEntries(columns.map(({ name, type }) => [name, byName[name] ?? valueOf(type)]))
   })
 }
 
