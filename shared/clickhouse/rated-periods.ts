@@ -11,6 +11,8 @@ export interface RatedState {
   startsAt: number
   version: Micros
   ratedAt: Micros
+  /** All usage that was accepted or corrected before this second is counted. */
+  usageAsOf: number
   isFinal: boolean
   /** See basisOf. */
   basis: string
@@ -23,7 +25,8 @@ export interface ChangedDays {
 }
 
 const STATES = `
-  SELECT contract_id, starts_at, toString(version) AS version, rated_at, is_final, basis FROM rated_periods FINAL
+  SELECT contract_id, starts_at, toString(version) AS version, rated_at, usage_as_of, is_final, basis
+  FROM rated_periods FINAL
   WHERE namespace_id = {namespaceId:String}`
 const OF_CONTRACTS = 'AND contract_id IN {contractIds:Array(String)}'
 const CONTRACTS = `
@@ -44,6 +47,7 @@ interface StateRow {
   starts_at: string
   version: string
   rated_at: string
+  usage_as_of: string
   is_final: number
   basis: string
 }
@@ -63,6 +67,7 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
       startsAt: Number(row.starts_at),
       version: Number(row.version),
       ratedAt: Number(row.rated_at),
+      usageAsOf: Number(row.usage_as_of),
       isFinal: row.is_final === 1,
       basis: row.basis,
     }))
