@@ -58,7 +58,7 @@ interface Place {
   namespaceId: string
   /** How far the clock of a test company is ahead. */
   aheadMs: number
-  /** Up to when usage was rated before this run; undefined if that is not known. In Unix seconds. */
+  /** Up to when usage was rated before this run, in Unix seconds; undefined if no period is final. */
   since: number | undefined
 }
 
@@ -108,7 +108,7 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
 const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
 
 /** The namespaces that are not done yet, first those that were done least recently. */
-async function listPlaces({ pool, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
+async function listPlaces({ pool, rated, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
   const lastRuns = await runs.list()
   const companies = await companyRepository(pool).list()
   const places: Place[] = []
@@ -118,7 +118,9 @@ async function listPlaces({ pool, runs }: RateContractsDeps, { dueAt }: RatingRu
     const aheadMs = await inNamespace(pool, namespaceId, (db) =>
       namespaceClockRepository(db).aheadMs(namespaceId),
     )
-    places.push({ namespaceId, aheadMs, since: last?.completeUpTo })
+    // Runs of long ago are forgotten, for example when ratings were off.
+    const since = last?.completeUpTo ?? (await rated.countedUpTo(namespaceId))
+    places.push({ namespaceId, aheadMs, since })
   }
   return places.sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
 }
