@@ -58,7 +58,7 @@ interface Place {
   namespaceId: string
   /** How far the clock of a test company is ahead. */
   aheadMs: number
-  /** Up to when usage was rated before this run; undefined if that is not known. In Unix seconds. */
+  /** Up to when usage was rated before this run, in Unix seconds; undefined if no period is final. */
   since: number | undefined
 }
 
@@ -93,11 +93,11 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
     for (const place of places) {
       if (isOver(closing)) return false
       const mark = await readMark(deps, place)
-      const seen = await rateContracts(deps, closing, place, { isOpen: false, failures })
+      const { seen, countedUpTo } = await rateContracts(deps, closing, place, { isOpen: false, failures })
       if (isOver(closing)) return false
       await removeOthers(deps, place, seen)
       if (failures.some(({ namespaceId }) => namespaceId === place.namespaceId)) continue
-      await deps.runs.note(place.namespaceId, run.dueAt, mark)
+      await deps.runs.note(place.namespaceId, run.dueAt, Math.min(mark, countedUpTo))
       deps.reached('rating-noted')
     }
     if (failures[0] !== undefined) throw failures[0].error
@@ -108,7 +108,7 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
 const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
 
 /** The namespaces that are not done yet, first those that were done least recently. */
-async function listPlaces({ pool, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
+async function listPlaces({ pool, rated, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
   const lastRuns = await runs.list()
   const companies = await companyRepository(pool).list()
   const places: Place[] = []
@@ -118,7 +118,9 @@ async function listPlaces({ pool, runs }: RateContractsDeps, { dueAt }: RatingRu
     const aheadMs = await inNamespace(pool, namespaceId, (db) =>
       namespaceClockRepository(db).aheadMs(namespaceId),
     )
-    places.push({ namespaceId, aheadMs, since: last?.completeUpTo })
+    // Runs of long ago are forgotten, for example when ratings were off.
+    const since = last?.completeUpTo ?? (await rated.countedUpTo(namespaceId))
+    places.push({ namespaceId, aheadMs, since })
   }
   return places.sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
 }
@@ -132,16 +134,27 @@ async function readMark({ pool, listedUpTo }: RateContractsDeps, { namespaceId }
   return unixSeconds(await inNamespace(pool, namespaceId, (db) => completeUpTo(db, namespaceId, loadedUpTo)))
 }
 
-/** Rates the periods of all contracts of a namespace that need it. @returns the ids of the contracts */
+interface Contracts {
+  /** Their ids. */
+  seen: Set<string>
+  /**
+   * The time up to which the usage of all final periods that were left as they are is counted, in Unix seconds. Those
+   * that an interrupted run rated have no later usage, and the next run must look for it.
+   */
+  countedUpTo: number
+}
+
+/** Rates the periods of all contracts of a namespace that need it. */
 async function rateContracts(
   deps: RateContractsDeps,
   run: RatingRun,
   place: Place,
   { isOpen, failures }: { isOpen: boolean; failures: Failure[] },
-): Promise<Set<string>> {
+): Promise<Contracts> {
   const { namespaceId } = place
   const now = nowIn(place)
   const seen = new Set<string>()
+  let countedUpTo = Infinity
   for (let startingAfter: string | undefined; ;) {
     const page = await inNamespace(deps.pool, namespaceId, (db) =>
       contractRepository(db).listRecords(namespaceId, {}, { limit: CONTRACTS_AT_ONCE, startingAfter }),
@@ -151,7 +164,7 @@ async function rateContracts(
     const states = groupBy(await deps.rated.list(namespaceId, ids), ({ contractId }) => contractId)
     const changed = isOpen ? new Map<string, Set<number>>() : await changedDays(deps, place, contracts)
     for (const contract of contracts) {
-      if (isOver(run)) return seen
+      if (isOver(run)) return { seen, countedUpTo }
       seen.add(contract.id)
       const ofContract = states.get(contract.id) ?? []
       const all = periodsOf(contract, now)
@@ -161,11 +174,15 @@ async function rateContracts(
           ofContract.filter(({ startsAt }) => !all.some(({ startAt }) => startAt === startsAt)),
         )
       for (const period of all) {
-        if (isOver(run)) return seen
+        if (isOver(run)) return { seen, countedUpTo }
         if (period.endAt > now !== isOpen) continue
         const state = ofContract.find(({ startsAt }) => startsAt === period.startAt)
         const days = changed.get(contract.accountId)
-        if (!isDue(contract, period, { state, days, dueAt: run.dueAt })) continue
+        if (!isDue(contract, period, { state, days, dueAt: run.dueAt })) {
+          if (state?.isFinal === true && isRatedSince(state, run))
+            countedUpTo = Math.min(countedUpTo, state.usageAsOf)
+          continue
+        }
         try {
           await rateOne(deps, place, { contract, period, state }, run.signal)
         } catch (err) {
@@ -176,7 +193,7 @@ async function rateContracts(
         }
       }
     }
-    if (!page.hasMore) return seen
+    if (!page.hasMore) return { seen, countedUpTo }
     startingAfter = ids.at(-1)
   }
 }
@@ -194,6 +211,9 @@ function periodsOf(contract: ContractRecord, now: number): TimeRange[] {
   return periods
 }
 
+const isRatedSince = ({ ratedAt }: RatedState, { dueAt }: Pick<RatingRun, 'dueAt'>): boolean =>
+  ratedAt >= dueAt * MICROS_PER_SECOND
+
 /** Whether a period must be rated in this run. @param days those on which usage of its account changed */
 function isDue(
   contract: ContractRecord,
@@ -205,7 +225,7 @@ function isDue(
   }: { state: RatedState | undefined; days: ReadonlySet<number> | undefined; dueAt: number },
 ): boolean {
   if (state === undefined || state.basis !== basisOf(contract)) return true
-  if (state.ratedAt >= dueAt * MICROS_PER_SECOND) return false
+  if (isRatedSince(state, { dueAt })) return false
   if (!state.isFinal) return true
   for (const day of days ?? []) if (day * DAY_S < endAt && (day + 1) * DAY_S > startAt) return true
   return false

@@ -11,6 +11,8 @@ export interface RatedState {
   startsAt: number
   version: Micros
   ratedAt: Micros
+  /** All usage that was accepted or corrected before this second is counted. */
+  usageAsOf: number
   isFinal: boolean
   /** See basisOf. */
   basis: string
@@ -23,11 +25,15 @@ export interface ChangedDays {
 }
 
 const STATES = `
-  SELECT contract_id, starts_at, toString(version) AS version, rated_at, is_final, basis FROM rated_periods FINAL
+  SELECT contract_id, starts_at, toString(version) AS version, rated_at, usage_as_of, is_final, basis
+  FROM rated_periods FINAL
   WHERE namespace_id = {namespaceId:String}`
 const OF_CONTRACTS = 'AND contract_id IN {contractIds:Array(String)}'
 const CONTRACTS = `
   SELECT DISTINCT contract_id FROM rated_periods FINAL WHERE namespace_id = {namespaceId:String}`
+const COUNTED = `
+  SELECT toString(min(usage_as_of)) AS up_to, toString(count()) AS periods FROM rated_periods FINAL
+  WHERE namespace_id = {namespaceId:String} AND is_final = 1`
 const RUNS = `
   SELECT namespace_id, toString(max(due_at)) AS due, toString(max(complete_up_to)) AS up_to
   FROM rating_runs GROUP BY namespace_id`
@@ -44,9 +50,20 @@ interface StateRow {
   starts_at: string
   version: string
   rated_at: string
+  usage_as_of: string
   is_final: number
   basis: string
 }
+
+const stateOf = (row: StateRow): RatedState => ({
+  contractId: row.contract_id,
+  startsAt: Number(row.starts_at),
+  version: Number(row.version),
+  ratedAt: Number(row.rated_at),
+  usageAsOf: Number(row.usage_as_of),
+  isFinal: row.is_final === 1,
+  basis: row.basis,
+})
 
 /** The contract that a rating is of, as text: another text means that the contract was changed. */
 export const basisOf = ({ updatedAt }: { updatedAt: Date }): string => updatedAt.toISOString()
@@ -58,20 +75,19 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
     if (contractIds.length === 0) return []
     const query = `${STATES} ${OF_CONTRACTS}`
     const rows = await queryRows<StateRow>(client, query, { namespaceId, contractIds })
-    return rows.map((row) => ({
-      contractId: row.contract_id,
-      startsAt: Number(row.starts_at),
-      version: Number(row.version),
-      ratedAt: Number(row.rated_at),
-      isFinal: row.is_final === 1,
-      basis: row.basis,
-    }))
+    return rows.map(stateOf)
   },
 
   /** Lists the ids of all contracts that have rated periods. */
   async listContracts(namespaceId: string): Promise<string[]> {
     const rows = await queryRows<{ contract_id: string }>(client, CONTRACTS, { namespaceId })
     return rows.map(({ contract_id: id }) => id)
+  },
+
+  /** The time up to which the usage of every final period is counted, in Unix seconds; undefined if there is none. */
+  async countedUpTo(namespaceId: string): Promise<number | undefined> {
+    const [row] = await queryRows<{ up_to: string; periods: string }>(client, COUNTED, { namespaceId })
+    return row === undefined || row.periods === '0' ? undefined : Number(row.up_to)
   },
 
   /** Stores a period instead of its rating before. When it resolves, the period is on disk. */

@@ -56,6 +56,7 @@ export interface AnalystsOfTest {
   metrics?: Metrics
   connections?: number
   waitingMaxOfOne?: number
+  limits?: Partial<AnalystLimits>
   /** Who may sign in beside the analyst of all companies. */
   others?: (analysts: Analysts) => EndpointUsers
 }
@@ -67,6 +68,7 @@ export async function startAnalysts(
     metrics = openMetrics(),
     connections = 2,
     waitingMaxOfOne = 100,
+    limits = {},
     others,
   }: AnalystsOfTest = {},
 ): Promise<AnalystEndpoint> {
@@ -78,7 +80,7 @@ export async function startAnalysts(
     connections,
     waitingMax: 500,
     waitingMaxOfOne,
-    limits: LIMITS,
+    limits: { ...LIMITS, ...limits },
   })
   const ofAll = { ...analysts.userOf({ name: USER, scope: scopeOfAll(database) }), password: PASSWORD }
   const facts = { version: '26.7.2.1', timeZone: 'UTC' }

@@ -114,7 +114,11 @@ export async function judgeWritten(
   requireShownColumns(tree, tokens)
   judgeTree(tree, rules)
   if (before.startsWith('EXPLAIN')) {
-    const plan = await explain(before.slice('EXPLAIN '.length), select)
+    // With several threads, the number of steps would depend on how much there is.
+    const plan = await explainerOf(session, params, { ...limits, max_threads: 1 })(
+      before.slice('EXPLAIN '.length),
+      select,
+    )
     return { text: planWithoutSizes(plan), ...clauses, select }
   }
   return { text: `${before}${select}${after}`, ...clauses, select }
@@ -127,8 +131,11 @@ const WHERE_TO_BUILD =
 const WHAT_MAY_RUN =
   'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.'
 
-/** Lines, and ends of lines, of a plan that tell how much is beneath the views, of other companies too. */
-const SIZES = /^[^A-Za-z]*(?:Parts|Granules|Ranges|Rows|Marks)\b/
+/**
+ * Lines, and ends of lines, of a plan that tell what is beneath the views, of other companies too: how much, or the keys
+ * at which the engine splits what it reads.
+ */
+const SIZES = /^[^A-Za-z]*(?:(?:(?:Filtered )?Parts|Granules|Ranges|Rows|Marks)\b|Description: filter values)/
 const STREAMS = /(?: × \d+)?(?: \d+ → \d+)?$/
 
 /** A plan as a statement of its own: the engine gives a role without further rights no plan as a table. */

@@ -6,6 +6,7 @@ import { lastDue } from '../../../services/rollup/keep-rated.ts'
 import { makeAnalystViews } from '../../../shared/clickhouse/analyst-views.ts'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
+import { ratingRunRepository } from '../../../shared/clickhouse/rated-periods.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
@@ -349,6 +350,56 @@ describe('rated usage', function () {
     expect(await rater.run({ dueAt, signal: stopping.signal })).to.equal(2)
     await rater.run({ dueAt })
     expect(await rater.run({ dueAt })).to.equal(0)
+  })
+
+  it('follows usage that arrives between an interrupted run and its end', async () => {
+    const { world, agreement } = await makeWorld()
+    const stopping = new AbortController()
+    let [rated, stopAfter] = [0, Infinity]
+    const rater = openRater(running, (point) => {
+      if (point === 'rating-stored' && ++rated === stopAfter) stopping.abort()
+    })
+    await rater.run()
+    await later()
+    const open = await rater.run()
+    await world.api.patch(`/v2/contracts/${agreement.contractId}`, { name: 'another' })
+    await later()
+    const dueAt = Date.now() / 1_000
+    stopAfter = rated + open + 1
+    // Open periods come first, and then the newest that is over.
+    expect(await rater.run({ dueAt, signal: stopping.signal })).to.equal(open + 1)
+    await world.store({
+      source: named(agreement, 'metric_tokens'),
+      properties: { model: 'large' },
+      quantity: '1000000',
+      occurredAt: START + 8 * DAY,
+      acceptedAt: Date.now() * 1_000,
+    })
+    for (let nth = 0; nth < 5; nth++) await later() // or it is so new that the next run looks for it anyway
+    expect(await rater.run({ dueAt }), 'the other period that is over').to.equal(1)
+    await later()
+    await rater.run()
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
+
+  it('follows usage that arrived since a run that is forgotten', async () => {
+    const { world, agreement } = await makeWorld()
+    const { namespaceId } = world
+    const rater = openRater(running)
+    await rater.run({ dueAt: now - 31 * DAY })
+    await world.store({
+      source: named(agreement, 'metric_tokens'),
+      properties: { model: 'large' },
+      quantity: '1000000',
+      occurredAt: START + 8 * DAY,
+      acceptedAt: Date.now() * 1_000,
+    })
+    await running.clickhouse.command({ query: 'OPTIMIZE TABLE rating_runs FINAL' })
+    const runs = await ratingRunRepository(running.clickhouse).list()
+    expect(runs.get(namespaceId)).to.equal(undefined)
+    await later()
+    await rater.run()
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
   })
 
   it('is of one company in its views, and gone after a reset', async () => {
