@@ -62,7 +62,7 @@ interface Place {
   since: number | undefined
 }
 
-const CONTRACTS_AT_ONCE = 100
+const CONTRACTS_AT_ONCE = 20
 const DAY_S = 86_400
 /** After each period it rests for as long as it worked, but not longer than this. */
 const REST_MS_MAX = 200
@@ -166,17 +166,18 @@ async function rateContracts(
     for (const contract of contracts) {
       if (isOver(run)) return { seen, countedUpTo }
       seen.add(contract.id)
-      const ofContract = states.get(contract.id) ?? []
+      const ofContract = new Map((states.get(contract.id) ?? []).map((state) => [state.startsAt, state]))
       const all = periodsOf(contract, now)
+      const starts = new Set(all.map(({ startAt }) => startAt))
       if (!isOpen)
         await deps.rated.remove(
           namespaceId,
-          ofContract.filter(({ startsAt }) => !all.some(({ startAt }) => startAt === startsAt)),
+          [...ofContract.values()].filter(({ startsAt }) => !starts.has(startsAt)),
         )
       for (const period of all) {
         if (isOver(run)) return { seen, countedUpTo }
         if (period.endAt > now !== isOpen) continue
-        const state = ofContract.find(({ startsAt }) => startsAt === period.startAt)
+        const state = ofContract.get(period.startAt)
         const days = changed.get(contract.accountId)
         if (!isDue(contract, period, { state, days, dueAt: run.dueAt })) {
           if (state?.isFinal === true && isRatedSince(state, run))
