@@ -64,12 +64,22 @@ export async function checkAnalysts(url: string, env: Env): Promise<Finding[]> {
   ]
 }
 
+/** @throws UsageError when a percent sign begins no escape */
+function decodeOrThrow(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new UsageError('a percent sign in the user or the password of --analysts must be written as %25')
+  }
+}
+
 function analystAddressOf(text: string, env: Env): AnalystAddress {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--analysts takes a URL: http://USER:PASSWORD@HOST:PORT')
-  const user = decodeURIComponent(url.username) || env['CLICKHOUSE_USER']
-  const password = decodeURIComponent(url.password) || env['CLICKHOUSE_PASSWORD']
+    throw new UsageError('--analysts takes a URL: http://HOST:PORT')
+  const [inUser, inPassword] = [url.username, url.password].map(decodeOrThrow)
+  const user = inUser || env['CLICKHOUSE_USER']
+  const password = inPassword || env['CLICKHOUSE_PASSWORD']
   if (user === undefined || password === undefined)
     throw new UsageError(
       'an analyst and its password are needed: in the URL, or as CLICKHOUSE_USER and CLICKHOUSE_PASSWORD',
