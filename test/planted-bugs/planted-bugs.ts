@@ -1736,7 +1736,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a SETTINGS clause of an analyst's query is applied unseen",
     file: 'services/analysts/analyst-engine.ts',
-    right: 'analystSettings(judged.settings, this.limits, this.zones)',
+    right: 'analystSettings(judged.settings, this.limits, rules.zones)',
     wrong: 'Object.fromEntries(judged.settings)',
     suites: ['services/analysts/attacks'],
   },
