@@ -204,8 +204,7 @@ const COMMON = {
   'X-ClickHouse-Server-Display-Name': 'Tally',
 }
 
-/**
- * Numbers as text, as ClickHouse writes them. */
+/** Numbers as text, as ClickHouse writes them. */
 function summaryText({ resultRows, resultBytes, writtenRows, elapsed }: QuerySummary): string {
   return JSON.stringify({
     read_rows: String(resultRows),

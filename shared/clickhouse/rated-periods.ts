@@ -1,4 +1,4 @@
-import { formatRatio, isZeroRatio, type Ratio, roundHalfUp } from '../amount/ratio.ts'
+import { formatRatio, isZeroRatio, type Ratio, RATIO_ZERO, roundHalfUp } from '../amount/ratio.ts'
 import type { DailyLine } from '../domain/billing/daily-lines.ts'
 import type { RatedPeriod } from '../domain/billing/rated-period.ts'
 import { isMetric } from '../domain/usage-source.ts'
@@ -216,8 +216,7 @@ function columnsOfLine({ day, kind, line, source, startAt, added, toDate }: Dail
 
 const decimal = (ratio: Ratio): string => (isZeroRatio(ratio) ? '0' : formatRatio(roundHalfUp(ratio, 18)))
 
-const ZERO: Ratio = { numerator: 0n, denominator: 1n }
-const NOTHING = { quantity: ZERO, events: 0n, exactAmount: ZERO, amount: ZERO }
+const NOTHING = { quantity: RATIO_ZERO, events: 0n, exactAmount: RATIO_ZERO, amount: RATIO_ZERO }
 const EMPTY: DailyLine = {
   day: 0,
   kind: 'unrated',
