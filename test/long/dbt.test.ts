@@ -6,7 +6,7 @@ import { askAt } from '../support/analysts.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { runCommand } from '../support/by-hand.ts'
 import { failureOf } from '../support/failure-of.ts'
-import { copyPrograms, requirePrograms, runIn } from '../support/programs.ts'
+import { copyPrograms, installPython, requirePrograms, runIn } from '../support/programs.ts'
 import { type RunningTally, startTally } from '../support/start-tally.ts'
 import { until } from '../support/until.ts'
 import { makeWorld } from '../support/usage-world.ts'
@@ -36,14 +36,7 @@ describe('the dbt package', function () {
   before(async function () {
     requirePrograms(this, 'REQUIRE_PYTHON', [['python3', '--version']])
     folder = await copyPrograms('../clients/dbt')
-    await runIn(folder, 'python3', ['-m', 'venv', 'venv'])
-    await runIn(folder, 'venv/bin/pip', [
-      'install',
-      '-q',
-      '--disable-pip-version-check',
-      '-r',
-      'requirements.txt',
-    ])
+    await installPython(folder)
     // Why a separate Tally: analysts of one company see all of its usage.
     tally = await startTally()
     api = new ApiClient(tally.url, tally.key)

@@ -15,7 +15,7 @@ import { formatMicros } from '../../../shared/time/micros-text.ts'
 import { skipFor } from '../../run/pending.ts'
 import { askAt, AUTHORIZATION, PASSWORD } from '../../support/analysts.ts'
 import { SEED } from '../../support/fault-seed.ts'
-import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
+import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
 import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
@@ -321,14 +321,7 @@ describe('npm run export', function () {
       return skipFor(this, 'installs packages for a minute: FAULT_LONG=1')
     requirePrograms(this, 'REQUIRE_PYTHON', [['python3', '--version']])
     const programs = await copyPrograms('clients/analysts/python')
-    await runIn(programs, 'python3', ['-m', 'venv', 'venv'])
-    await runIn(programs, 'venv/bin/pip', [
-      'install',
-      '-q',
-      '--disable-pip-version-check',
-      '-r',
-      'requirements.txt',
-    ])
+    await installPython(programs)
     const { hostname, port } = new URL(host.url)
     const words = ['read_export.py', path.join(folder, 'in one run'), hostname, port, 'analyst', PASSWORD]
     const [rows = '', sum = ''] = (await asAnalyst('SELECT count(), sum(quantity) FROM event_changes'))

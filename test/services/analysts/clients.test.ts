@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { askAt, AUTHORIZATION, PASSWORD, USER } from '../../support/analysts.ts'
-import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
+import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
 import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { ACCOUNT } from '../../support/usage-event.ts'
 
@@ -100,14 +100,7 @@ describe('drivers of analysts, with their default settings', function () {
   it('clickhouse-connect for Python and its SQLAlchemy dialect: query, stream, reflect', async function () {
     requirePrograms(this, 'REQUIRE_PYTHON', [['python3', '--version']])
     const folder = await copyPrograms('services/analysts/clients/python')
-    await runIn(folder, 'python3', ['-m', 'venv', 'venv'])
-    await runIn(folder, 'venv/bin/pip', [
-      'install',
-      '-q',
-      '--disable-pip-version-check',
-      '-r',
-      'requirements.txt',
-    ])
+    await installPython(folder)
     const { hostname, port } = new URL(host.url)
     const words = ['ask_as_analyst.py', hostname, port, USER, PASSWORD, ACCOUNT]
     expect(await told(folder, 'venv/bin/python', words)).to.deep.equal([
