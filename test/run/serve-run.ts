@@ -8,6 +8,7 @@ import { startRunApi } from '../support/start-api.ts'
 import { startRunTally } from '../support/tally-under-test.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 import { RUN_FOLDER, RUN_URL, type RunEngines } from './ask-run.ts'
+import { startClock } from './file-times.ts'
 import type { Shared } from './shared-engine.ts'
 
 const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name]>> } = {
@@ -30,8 +31,8 @@ const SERVERS: readonly string[] = ['kafka', 'postgres']
 /** A test run, whose engines are started when the first of its processes asks for them. */
 export interface Run {
   folder: string
-  /** Ends all engines that were started. */
-  end(keepFolder: boolean): Promise<void>
+  /** Ends all engines that were started. @returns the processor time of each, in milliseconds */
+  end(keepFolder: boolean): Promise<[name: string, processorMs: number][]>
 }
 
 /** Begins a test run: this process and its children then share engines through `askRun`. */
@@ -61,9 +62,14 @@ export async function serveRun(): Promise<Run> {
       server.close()
       server.closeAllConnections()
       const names = [...started.keys()].filter((name) => !SERVERS.includes(name))
-      for (const name of [...names, ...SERVERS])
+      const times: [string, number][] = []
+      for (const name of [...names, ...SERVERS.filter((server) => started.has(server))]) {
+        const clock = startClock()
         await (await started.get(name)?.catch(() => undefined))?.end()
+        times.push([name, clock().processorMs])
+      }
       if (!keepFolder) await rm(folder, { recursive: true, force: true })
+      return times
     },
   }
 }

@@ -26,8 +26,15 @@ export default class SpecReporter extends mocha.reporters.Spec {
     const tell = (line: string) => process.stdout.write(`${line}\n`)
     for (const [reason, files] of listPending()) tell(`pending, as ${reason}: ${[...files].join(', ')}`)
     const shown = process.env['TEST_TIMES'] === 'all' ? Infinity : SLOWEST
-    const slowest = this.times.list().slice(0, shown)
-    tell(`slowest: ${slowest.map(([file, ms]) => `${file} ${(ms / 1_000).toFixed(1)} s`).join(', ')}`)
+    const times = this.times.list()
+    const most = (of: 'ms' | 'processorMs') =>
+      times
+        .sort(([, a], [, b]) => b[of] - a[of])
+        .slice(0, shown)
+        .map(([file, time]) => `${file} ${(time[of] / 1_000).toFixed(1)} s`)
+        .join(', ')
+    tell(`slowest: ${most('ms')}`)
+    tell(`most processor time: ${most('processorMs')}`)
     const { passes, failures, pending } = this.stats
     tell(`${passes} passed, ${failures} failed, ${pending} skipped`)
   }
