@@ -3,6 +3,8 @@ interface RunPostgres {
   superuserUrl: string
   ownerUrl: string
   serviceUrl: string
+  /** A migrated database, which others are copied from. */
+  template: string
 }
 
 /** A whole Tally that files share. Each file has its own companies. */

@@ -14,8 +14,8 @@ import type { Shared } from './shared-engine.ts'
 const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name]>> } = {
   postgres: async () => {
     const server = await startPostgresServer()
-    const { superuserUrl, ownerUrl, serviceUrl } = server
-    return { facts: { superuserUrl, ownerUrl, serviceUrl }, end: () => server.close() }
+    const { superuserUrl, ownerUrl, serviceUrl, template } = server
+    return { facts: { superuserUrl, ownerUrl, serviceUrl, template }, end: () => server.close() }
   },
   kafka: async () => {
     const broker = await startBroker()

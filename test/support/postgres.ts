@@ -13,14 +13,23 @@ import { askRun, isInRun } from '../run/ask-run.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** The server with the databases of tests: that of the test run, or without a run one of this process. */
-type Server = Pick<EmbeddedPostgres, 'superuserUrl' | 'ownerUrl' | 'serviceUrl'>
+/** A server with databases of tests. */
+interface Server extends Pick<EmbeddedPostgres, 'superuserUrl' | 'ownerUrl' | 'serviceUrl'> {
+  /** A migrated database, if there is one. To copy it takes less time than to migrate another. */
+  template?: string
+}
+
+/** A server for many databases. */
+export type TestServer = EmbeddedPostgres & Required<Server>
 
 /** Enough for several files at once, some of them with many processes. */
 const CONNECTIONS_MAX = 300
 
-let own: Promise<EmbeddedPostgres> | undefined
+const TEMPLATE = 'test_template'
 
+let own: Promise<TestServer> | undefined
+
+/** The server of the test run, or without a run one of this process. */
 function findServer(): Promise<Server> {
   if (isInRun()) return askRun('postgres')
   own ??= startPostgresServer()
@@ -28,7 +37,7 @@ function findServer(): Promise<Server> {
 }
 
 /** Starts a PostgreSQL server for tests. Its data are deleted when it closes, and it ends with this process. */
-export async function startPostgresServer(): Promise<EmbeddedPostgres> {
+export async function startPostgresServer(): Promise<TestServer> {
   const dataFolder = await makeTempFolder('postgres')
   const server = await startEmbeddedPostgres({
     dataFolder,
@@ -43,8 +52,11 @@ export async function startPostgresServer(): Promise<EmbeddedPostgres> {
     process.kill(Number(pid), 'SIGQUIT')
   }
   process.once('exit', kill)
+  await makeDatabase(server, TEMPLATE)
+  await migrate(urlsOf(server, TEMPLATE))
   return {
     ...server,
+    template: TEMPLATE,
     async close() {
       await server.close()
       process.off('exit', kill)
@@ -68,30 +80,17 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-/** Makes a separate database for a test file, and migrates it. It is deleted with the server. */
+/** Makes a separate, migrated database for a test file. It is deleted with the server. */
 export async function createDatabase(purpose: string): Promise<TestDatabase> {
   return createDatabaseOn(await findServer(), purpose)
 }
 
-/** Makes a database on the test's own server. */
-export async function createDatabaseOn(
-  { superuserUrl, ownerUrl, serviceUrl }: Server,
-  purpose: string,
-): Promise<TestDatabase> {
+/** Makes a migrated database on the test's own server. */
+export async function createDatabaseOn(server: Server, purpose: string): Promise<TestDatabase> {
   const name = `test_${purpose}_${randomBytes(4).toString('hex')}`
-  const admin = new pg.Client({ connectionString: superuserUrl })
-  await admin.connect()
-  await admin.query(`CREATE DATABASE ${name} OWNER tally_owner`)
-  await admin.end()
-  const urls = {
-    ownerUrl: within(ownerUrl, name),
-    serviceUrl: within(serviceUrl, name),
-    superuserUrl: within(superuserUrl, name),
-  }
-  await migratePostgres(
-    { ownerUrl: urls.ownerUrl, serviceRole: await roleOf(urls.serviceUrl), log: testLog },
-    () => Promise.resolve(),
-  )
+  await makeDatabase(server, name, server.template)
+  const urls = urlsOf(server, name)
+  if (server.template === undefined) await migrate(urls)
   const pool = openPool({
     url: urls.serviceUrl,
     name: 'test',
@@ -101,6 +100,24 @@ export async function createDatabaseOn(
   })
   return { name, ...urls, pool, close: () => pool.end() }
 }
+
+async function makeDatabase({ superuserUrl }: Server, name: string, template = 'template1'): Promise<void> {
+  const admin = new pg.Client({ connectionString: superuserUrl })
+  await admin.connect()
+  await admin.query(`CREATE DATABASE ${name} OWNER tally_owner TEMPLATE ${template}`)
+  await admin.end()
+}
+
+type DatabaseUrls = Pick<TestDatabase, 'ownerUrl' | 'serviceUrl' | 'superuserUrl'>
+
+const urlsOf = ({ ownerUrl, serviceUrl, superuserUrl }: Server, name: string): DatabaseUrls => ({
+  ownerUrl: within(ownerUrl, name),
+  serviceUrl: within(serviceUrl, name),
+  superuserUrl: within(superuserUrl, name),
+})
+
+const migrate = async ({ ownerUrl, serviceUrl }: DatabaseUrls): Promise<void> =>
+  migratePostgres({ ownerUrl, serviceRole: await roleOf(serviceUrl), log: testLog }, () => Promise.resolve())
 
 function within(url: string, database: string): string {
   const changed = new URL(url)
