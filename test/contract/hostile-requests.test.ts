@@ -74,7 +74,9 @@ describe('hostile requests', function () {
   })
 
   it('that inflate a thousandfold are refused without being inflated', async () => {
-    const bomb = gzipSync(Buffer.alloc(1_024 * MB, 0x20))
+    // A gzip file may have several members, one after the other. To compress a gigabyte would take seconds.
+    const member = gzipSync(Buffer.alloc(64 * MB, 0x20))
+    const bomb = Buffer.concat(Array<Buffer>(16).fill(member))
     await expectOthersServed(150, async () => {
       for (const path of PATHS) {
         const { status, text } = await api.post(path, undefined, {
