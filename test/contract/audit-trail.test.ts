@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { namespaceOf, openPoolByHand } from '../support/by-hand.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeRequestWorld, TRIES, type World } from './requests.ts'
 
 /** Operations that write without an entry in the trail, each with the reason. */
@@ -41,8 +42,7 @@ describe('the trail of who did what', function () {
   let service: Pool
 
   before(async () => {
-    // Why a separate Tally: for some time it cannot record changes, so it makes none.
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
     testApi = new ApiClient(tally.url, tally.testKey)
@@ -124,7 +124,7 @@ describe('the trail of who did what', function () {
   })
 
   it('has what operators do, without a key', async () => {
-    const { output } = await tally.command('keys', 'issue', '--name', 'by hand')
+    const { output } = await tally.command('keys', 'issue', '--company', tally.company, '--name', 'by hand')
     const [id = ''] = /[0-9a-f-]{36}/.exec(output) ?? []
     await tally.command('keys', 'rotate', id, '--overlap-s', '60')
     await tally.command('keys', 'revoke', id)
@@ -134,11 +134,12 @@ describe('the trail of who did what', function () {
       [null, 'api_key.rotated'],
       [null, 'api_key.issued'],
     ])
-    const printed = await tally.command('trail', '--resource', id)
+    const trail = (...words: string[]) => tally.command('trail', '--company', tally.company, ...words)
+    const printed = await trail('--resource', id)
     expect(printed.code, printed.output).to.equal(0)
     expect(printed.output).to.match(/operator +api_key\.issued/)
-    expect((await tally.command('trail', '--limit', '2')).output).to.contain('--limit 20 shows more')
-    expect((await tally.command('trail', '--key', 'x')).code).to.equal(2)
+    expect((await trail('--limit', '2')).output).to.contain('--limit 20 shows more')
+    expect((await trail('--key', 'x')).code).to.equal(2)
   })
 
   it('has nothing of a request that was refused', async () => {
@@ -152,7 +153,10 @@ describe('the trail of who did what', function () {
 
   it('is written in the transaction of the change: without an entry there is none', async () => {
     const { id } = await api.create<{ id: string }>('/v2/accounts', { name: 'before' })
-    await owner.query('ALTER TABLE audit_trail ADD CONSTRAINT full_up CHECK (false) NOT VALID')
+    const company = await companyRepository(service).findByName(tally.company)
+    await owner.query(
+      `ALTER TABLE audit_trail ADD CONSTRAINT full_up CHECK (company_id <> '${company?.id ?? ''}') NOT VALID`,
+    )
     try {
       expect((await api.patch(`/v2/accounts/${id}`, { name: 'after' })).status).to.equal(500)
       expect((await api.post('/v2/accounts', { name: 'after', external_id: 'no trail' })).status).to.equal(
@@ -166,7 +170,9 @@ describe('the trail of who did what', function () {
   })
 
   it('cannot be changed by the services, and is the company’s own', async () => {
-    const [ours, theirs] = [await namespaceOf(service, 'default'), await namespaceOf(service, 'sandbox')]
+    const [ours = '', theirs = ''] = await Promise.all(
+      [tally.company, tally.testCompany].map((name) => namespaceOf(service, name)),
+    )
     const inOurs = (text: string) => inNamespace(service, ours, (db) => db.query(text))
     for (const text of [
       "UPDATE audit_trail SET action = 'account.created'",
@@ -190,7 +196,8 @@ describe('the trail of who did what', function () {
     const forged = await inNamespace(service, theirs, (db) =>
       db.query(
         `INSERT INTO audit_trail (entry_id, company_id, action, resource_id, changes)
-         SELECT gen_random_uuid(), company_id, 'account.created', 'x', '{}' FROM companies WHERE name = 'default'`,
+         SELECT gen_random_uuid(), company_id, 'account.created', 'x', '{}' FROM companies WHERE name = $1`,
+        [tally.company],
       ),
     ).catch((err: unknown) => String(err))
     expect(forged).to.match(/violates row-level security policy/)

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
+import { type Mode, newApiKey, type Permission, PERMISSIONS } from '../../shared/domain/api-key.ts'
 import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { makeCompany } from '../../shared/postgres/make-company.ts'
 import { type Answered, ApiClient, type RequestOptions } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import { insertKey } from '../support/insert-key.ts'
+import { shareTallyUnderTest, startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
 import { makeRequestWorld, type Request, TRIES, type Tries, type World } from './requests.ts'
 import { UnlimitedClient } from './unlimited-client.ts'
@@ -34,28 +37,32 @@ describe('every operation of openapi.yaml', function () {
   const keys: Record<string, string> = {}
   let revokedKey: string
   let pool: Pool
+  let limitedPool: Pool
 
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
-    // Why separate Tallies: one has very low limits, and in the other the test revokes keys.
-    ;[tally, limited] = await Promise.all([startTallyUnderTest(), startTallyUnderTest(env)])
+    // Why a separate Tally: it has very low limits.
+    ;[tally, limited] = await Promise.all([shareTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
-    pool = openPoolByHand(limited.postgres.serviceUrl)
-    limitedWorld = await makeRequestWorld(new UnlimitedClient(limited.url, pool, 'sandbox'))
-    trials = await makeTrials(tally, (key) => new ApiClient(tally.url, key))
-    limitedTrials = await makeTrials(limited, () => new UnlimitedClient(limited.url, pool, TRIALS))
+    pool = openPoolByHand(tally.postgres.serviceUrl)
+    limitedPool = openPoolByHand(limited.postgres.serviceUrl)
+    limitedWorld = await makeRequestWorld(new UnlimitedClient(limited.url, limitedPool, 'sandbox'))
+    trials = await makeTrials(pool, (key) => new ApiClient(tally.url, key))
+    limitedTrials = await makeTrials(limitedPool, () => new UnlimitedClient(limited.url, limitedPool, TRIALS))
+    const companyId = (await companyRepository(pool).findByName(tally.company))?.id ?? ''
     for (const permission of PERMISSIONS)
-      keys[permission] = (await issue(tally, '--permissions', permission)).key
-    const spent = await issue(tally)
-    revokedKey = spent.key
-    await tally.command('keys', 'revoke', spent.id)
+      keys[permission] = await makeKey(pool, { companyId, mode: 'live', permissions: [permission] })
+    revokedKey = newApiKey('live')
+    const id = await insertKey(pool, { companyId, key: revokedKey })
+    await tally.command('keys', 'revoke', id)
     const revoked = new ApiClient(tally.url, revokedKey)
     await until(async () => (await revoked.get('/v2/metrics')).status === 401)
   })
   after(async () => {
     await pool.end()
-    await Promise.all([tally.end(), limited.end()])
+    await limitedPool.end()
+    await limited.end()
   })
 
   const live = () => ({ api, world, keys })
@@ -197,23 +204,24 @@ interface Company {
   keys: Record<string, string>
 }
 
-async function makeTrials(tally: TallyUnderTest, connect: (key: string) => ApiClient): Promise<Company> {
-  await tally.command('companies', 'create', '--name', TRIALS, '--mode', 'test')
-  const of = async (...args: string[]) => (await issue(tally, '--company', TRIALS, ...args)).key
-  const key = await of('--permissions', PERMISSIONS.join(','))
+async function makeTrials(pool: Pool, connect: (key: string) => ApiClient): Promise<Company> {
+  const companyId = await makeCompany(pool, { name: TRIALS, mode: 'test' })
+  const of = (permissions: readonly Permission[]) => makeKey(pool, { companyId, mode: 'test', permissions })
+  const key = await of(PERMISSIONS)
   const api = connect(key)
   const world = await makeRequestWorld(api)
   const keys: Record<string, string> = {}
-  for (const permission of PERMISSIONS) keys[permission] = await of('--permissions', permission)
+  for (const permission of PERMISSIONS) keys[permission] = await of([permission])
   return { api, key, world, keys }
 }
 
-async function issue(tally: TallyUnderTest, ...args: string[]): Promise<{ key: string; id: string }> {
-  const { output } = await tally.command('keys', 'issue', ...args)
-  return {
-    key: /tally_(?:live|test)_\w+/.exec(output)?.[0] ?? '',
-    id: /[0-9a-f-]{36}/.exec(output)?.[0] ?? '',
-  }
+async function makeKey(
+  pool: Pool,
+  { companyId, mode, permissions }: { companyId: string; mode: Mode; permissions: readonly Permission[] },
+): Promise<string> {
+  const key = newApiKey(mode)
+  await insertKey(pool, { companyId, key, permissions: [...permissions] })
+  return key
 }
 
 /** Whether an operation has the limit of reports and corrections, not that of other requests. */

@@ -22,6 +22,8 @@ export interface TallyUnderTest {
   testKey: string
   /** The name of the live company. */
   company: string
+  /** The name of the test company. */
+  testCompany: string
   /** The port of the service that serves a path, for tests that need a bare connection. */
   portOf(path: string): number
   /** The processes that serve. */
@@ -43,7 +45,13 @@ export interface TallyUnderTest {
  */
 export async function startTallyUnderTest(env: Record<string, string> = {}): Promise<TallyUnderTest> {
   const { facts, output, end } = await start(env)
-  return { ...underTest(facts), company: 'default', output: () => Promise.resolve(output()), end }
+  return {
+    ...underTest(facts),
+    company: 'default',
+    testCompany: 'sandbox',
+    output: () => Promise.resolve(output()),
+    end,
+  }
 }
 
 let sharers = 0
@@ -70,6 +78,7 @@ export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
     key: key.trim(),
     testKey: testKey.trim(),
     company: live.name,
+    testCompany: test.name,
     output: () => outputOf('tally'),
     end: () => Promise.resolve(),
   }
