@@ -44,6 +44,7 @@ describe('query parameters of every GET of openapi.yaml', function () {
   let world: World
 
   before(async () => {
+    // Why in one layout: only the API answers, and most queries are refused before anything is read.
     ;({ tally, api, world } = await shareRequestWorld())
   })
   after(() => tally.end())

@@ -50,7 +50,9 @@ const hasLongForm = (file) => file.startsWith('faults/') || textOf(file).include
 const isOverHttp = (file) =>
   /^(contract|services\/api|services\/test-area)\//.test(file) ||
   textOf(file).includes('/tally-under-test.ts')
+/** Whether a file says why the layout of the services makes no difference to it. */
+const isOfOneLayout = (file) => textOf(file).includes('// Why in one layout: ')
 /** Whether a file has tests that a machine with only Node and a shell skips. */
 const mayBePending = (file) => /\/(run\/pending|support\/kafka|support\/redis)\.ts'/.test(textOf(file))
 
-module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, mayBePending }
+module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, isOfOneLayout, mayBePending }

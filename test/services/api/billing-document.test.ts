@@ -57,6 +57,7 @@ describe('what the documents say of billing', function () {
   this.timeout(60_000)
   let running: RunningApi
   before(async () => {
+    // Why in one layout: invoice-worlds reads with the same statements in the other.
     running = await startApi('billing_document')
   })
   after(() => running.stop())

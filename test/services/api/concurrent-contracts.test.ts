@@ -13,6 +13,7 @@ describe('contracts that are changed at the same time', function () {
   let cards: string[]
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     stage = contractStage(api)

@@ -14,6 +14,7 @@ describe('the life of a contract', function () {
   let noon: number
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.testKey)
     stage = contractStage(api)

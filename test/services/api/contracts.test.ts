@@ -21,6 +21,7 @@ describe('contracts over HTTP', function () {
   let account: string
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     stage = contractStage(api)

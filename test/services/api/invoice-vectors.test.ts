@@ -9,6 +9,7 @@ describe('billing vectors, over HTTP,', function () {
   this.timeout(60_000)
   let running: RunningApi
   before(async () => {
+    // Why in one layout: invoice-worlds reads with the same statements in the other.
     running = await startApi('invoice_vectors')
   })
   after(() => running.stop())

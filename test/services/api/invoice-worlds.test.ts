@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { answerOf, inOrder, makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
+import { timesIn } from '../../support/layout.ts'
 import { naivePreview } from '../../support/naive-preview.ts'
 import { randomWorld } from '../../support/random-worlds.ts'
 import { type RunningApi, startApi } from '../../support/start-api.ts'
@@ -8,7 +9,7 @@ import { makeStoredWorld } from '../../support/stored-world.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
-const WORLDS = IS_LONG ? 1_000 : 25
+const WORLDS = IS_LONG ? 1_000 : timesIn({ embedded: 25, processes: 8 })
 const now = Math.floor(Date.now() / 1_000)
 
 describe('invoice previews of random worlds, over HTTP,', function () {

@@ -96,6 +96,7 @@ describe('prices over HTTP', function () {
   let usd: { product_id: string; currency: string }
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     product = (await api.create<Resource>('/v2/products', { name: 'Tokens' })).id

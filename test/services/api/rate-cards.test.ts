@@ -49,6 +49,7 @@ describe('rate cards over HTTP', function () {
   let flat: string
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     pool = openPoolByHand(tally.postgres.serviceUrl)

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
+import { timesIn } from '../../support/layout.ts'
 import { minus, NOTHING, plus, readFraction, writeFraction } from '../../support/naive-fraction.ts'
 import { naivePeriod } from '../../support/naive-periods.ts'
 import { type RandomWorld, randomWorld } from '../../support/random-worlds.ts'
@@ -13,7 +14,7 @@ type Range = Pick<NaiveSimulation, 'startAt' | 'endAt' | 'cadence'>
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
-const WORLDS = IS_LONG ? 1_000 : 16
+const WORLDS = IS_LONG ? 1_000 : timesIn({ embedded: 16, processes: 5 })
 const DAY_S = 86_400
 /** The percentage of worlds that must have a preview with which a simulation can be compared. */
 const PREVIEWS_PERCENT = 40

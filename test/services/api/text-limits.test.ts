@@ -34,6 +34,7 @@ describe('texts of resources', function () {
   let product: string
 
   before(async () => {
+    // Why in one layout: only the API answers, from PostgreSQL, which is the same in the other.
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     product = (await api.create<{ id: string }>('/v2/products', { name: 'x' })).id
