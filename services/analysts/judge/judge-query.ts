@@ -74,10 +74,18 @@ export async function judgeQuery(
   limits: ClickHouseSettings,
   rules: JudgeRules,
 ): Promise<JudgedQuery> {
-  const { select, ...judged } = await judgeWritten(session, query, params, limits, rules)
+  const { select, plan, ...judged } = await judgeWritten(session, query, params, limits, rules)
   const explain = explainerOf(session, params, { ...limits, ...SHOWN_WHOLE })
   if (select !== undefined) judgeResolved(await explain('QUERY TREE passes = 1', select), rules)
-  return judged
+  return plan === undefined ? judged : { ...judged, text: await plan() }
+}
+
+/** A query that passed the first two steps. */
+interface WrittenQuery extends JudgedQuery {
+  /** The SELECT that the engine is to resolve. */
+  select: string | undefined
+  /** Makes the text that takes the place of EXPLAIN. The engine plans the query for it. */
+  plan?: () => Promise<string>
 }
 
 /**
@@ -91,7 +99,7 @@ export async function judgeWritten(
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
   rules: JudgeRules,
-): Promise<JudgedQuery & { select: string | undefined }> {
+): Promise<WrittenQuery> {
   if (Buffer.byteLength(query) > QUERY_BYTES_MAX)
     throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the query is larger than ${QUERY_BYTES_MAX} bytes.`)
   const { formatted, tokens: allTokens } = await formatAndTokenize(session, query, limits)
@@ -113,15 +121,12 @@ export async function judgeWritten(
   const tree = parseSyntaxTree(await explain('AST', select))
   requireShownColumns(tree, tokens)
   judgeTree(tree, rules)
-  if (before.startsWith('EXPLAIN')) {
-    // With several threads, the number of steps would depend on how much there is.
-    const plan = await explainerOf(session, params, { ...limits, max_threads: 1 })(
-      before.slice('EXPLAIN '.length),
-      select,
-    )
-    return { text: planWithoutSizes(plan), ...clauses, select }
-  }
-  return { text: `${before}${select}${after}`, ...clauses, select }
+  const judged = { text: `${before}${select}${after}`, ...clauses, select }
+  if (!before.startsWith('EXPLAIN')) return judged
+  // With several threads, the number of steps would depend on how much there is.
+  const explainAlone = explainerOf(session, params, { ...limits, max_threads: 1 })
+  const plan = async () => planWithoutSizes(await explainAlone(before.slice('EXPLAIN '.length), select))
+  return { ...judged, plan }
 }
 
 /** Statements of dbt and other tools that make tables. */

@@ -10,7 +10,12 @@ import {
   type FunctionRow,
   LIST_FUNCTIONS,
 } from '../../../services/analysts/judge/function-names.ts'
-import { type JudgeRules, judgeWritten } from '../../../services/analysts/judge/judge-query.ts'
+import {
+  judgeQuery,
+  type JudgeRules,
+  judgeWritten,
+  type QueryRunner,
+} from '../../../services/analysts/judge/judge-query.ts'
 import { judgeResolved, SHOWN_WHOLE } from '../../../services/analysts/judge/judge-resolved.ts'
 import { SharedTimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
@@ -20,6 +25,7 @@ import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts
 import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { type AnalystEndpoint, LIMITS, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
+import { failureOf } from '../../support/failure-of.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { mutatedQueries } from './mutate-query.ts'
 
@@ -167,6 +173,25 @@ describe('mutated queries at the ClickHouse endpoint', function () {
         return run(select)
       }),
     ))
+
+  it('are planned for EXPLAIN only after they are judged as resolved', async () => {
+    const explained = async (resolved: string | undefined) => {
+      const ran: string[] = []
+      const session: QueryRunner = {
+        run(statement) {
+          ran.push(statement.text)
+          const isTree = resolved !== undefined && statement.text.startsWith('EXPLAIN QUERY TREE')
+          return almighty.run(isTree ? { ...statement, text: `SELECT '${resolved}'` } : statement)
+        },
+      }
+      const failure = await failureOf(judgeQuery(session, 'EXPLAIN PLAN SELECT 1', {}, settings, rules))
+      return { failure, isPlanned: ran.some((text) => /^EXPLAIN\s+(?:PLAN\s+)?SELECT/.test(text)) }
+    }
+    expect(await explained(undefined)).to.deep.equal({ failure: undefined, isPlanned: true })
+    const refused = await explained('TABLE id: 1, table_name: tally.usage_events')
+    expect(String(refused.failure)).to.contain('the table tally.usage_events')
+    expect(refused.isPlanned).to.equal(false)
+  })
 
   it("find no row of another table with the analysts' role, even where nothing is judged", () =>
     check(async (query) => {
