@@ -1,7 +1,7 @@
 import { RATIO_ZERO } from '../amount/ratio.ts'
 import { mergeRows, type ratedUsageReader } from '../clickhouse/usage/rated-usage.ts'
 import type { Contract } from '../domain/billing/contract.ts'
-import { dailyLines, type InvoiceAt } from '../domain/billing/daily-lines.ts'
+import { dailyLines, type DailyLine } from '../domain/billing/daily-lines.ts'
 import { invoiceOf } from '../domain/billing/invoice.ts'
 import type { InvoicePlan } from '../domain/billing/plan.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
@@ -53,7 +53,7 @@ export function ratePeriod({ pool, usage, listedUpTo }: RatePeriodDeps): RatePer
     const [plan] = read?.plans ?? []
     if (read === undefined || plan === undefined) return undefined
     const { contract, prices } = read
-    const cuts = await invoicesByDay(plan, prices, (days) =>
+    const lines = await linesByDay(plan, prices, (days) =>
       readByDay(usage, namespaceId, { contract, plan, days }, signal),
     )
     return {
@@ -65,7 +65,7 @@ export function ratePeriod({ pool, usage, listedUpTo }: RatePeriodDeps): RatePer
       asOf: plan.asOf,
       usageAsOf: read.usageAsOf,
       changedAt: contract.updatedAt,
-      lines: dailyLines(plan.period, cuts),
+      lines,
     }
   }
 }
@@ -73,17 +73,20 @@ export function ratePeriod({ pool, usage, listedUpTo }: RatePeriodDeps): RatePer
 /** Usage in the form of InvoiceReadings, for each day. */
 type UsageByDay = ReadonlyMap<number, readonly UsageRow[]>[]
 
-/** The invoices with the usage before the end of each day. The days of a period are read some at a time. */
-async function invoicesByDay(
+/**
+ * Computes the invoice with the usage before the end of each day, and compares it with that of the day before. The days
+ * of a period are read some at a time.
+ */
+async function linesByDay(
   plan: InvoicePlan,
   prices: ReadonlyMap<string, PriceRecord>,
   readDays: (days: readonly TimeRange[]) => Promise<UsageByDay>,
-): Promise<InvoiceAt[]> {
+): Promise<DailyLine[]> {
   const days = daysOf(plan)
   const uncredited = { ...plan, creditLines: [] } // credit changes no line
   const pause = yielder()
   const soFar = new Map<number, readonly UsageRow[]>()
-  const invoices: InvoiceAt[] = []
+  const { lines, addDay } = dailyLines(plan.period)
   for (let from = 0; from < days.length; from += DAYS_AT_ONCE) {
     const some = days.slice(from, from + DAYS_AT_ONCE)
     for (const [index, ofDay] of (await readDays(some)).entries()) {
@@ -97,10 +100,11 @@ async function invoicesByDay(
         usageAsOf: 0,
       }
       const before = some[index]?.endAt ?? plan.asOf
-      invoices.push({ before, invoice: invoiceOf(uncredited, prices, readings, plan.asOf) })
+      const invoice = invoiceOf(uncredited, prices, readings, plan.asOf)
+      addDay({ before, invoice }, from + index === days.length - 1)
     }
   }
-  return invoices
+  return lines
 }
 
 /** The UTC days of a period up to `asOf`, of which the first and the last may be parts of days. There is always one. */

@@ -19,7 +19,7 @@ export interface DailyLine {
   day: number
   kind: DailyLineKind
   /** Undefined for a minimum and for usage without a rate. */
-  line: InvoiceLine | undefined
+  line: Pick<InvoiceLine, 'lineId' | 'rate' | 'value' | 'price'> | undefined
   /** The source of the usage; null if no usage is measured. */
   source: UsageSource | null
   /** From when on the line is in force, in Unix seconds. */
@@ -50,6 +50,18 @@ const DAY_S = 86_400
 const PLACES = 18
 const NOTHING: Measures = { quantity: RATIO_ZERO, events: 0n, exactAmount: RATIO_ZERO, amount: RATIO_ZERO }
 
+/** The lines of a period, which become more with the invoice of each day. */
+export interface DailyLines {
+  lines: DailyLine[]
+  /**
+   * Adds what a day added. Nothing of the invoice is kept but how far each line is.
+   *
+   * @param cut has the usage before the end of the day
+   * @param isLast whether it has all usage
+   */
+  addDay: (cut: InvoiceAt, isLast: boolean) => void
+}
+
 /**
  * What each day added to the lines of an invoice. A line has an entry for its first day, and for each day on which
  * something changed. The entries of a line sum to the line of the last invoice; exact amounts do so after they are
@@ -57,14 +69,12 @@ const NOTHING: Measures = { quantity: RATIO_ZERO, events: 0n, exactAmount: RATIO
  *
  * A line that begins later has its first entry on the day on which it begins, even if that day is yet to come.
  *
- * @param period the period of the invoices
- * @param cuts invoices of one plan, each with the usage before the end of a day, in order. The last one has all usage
+ * @param period the period of the invoices. They are of one plan, and are added in the order of their days
  */
-export function dailyLines(period: { startAt: number }, cuts: readonly InvoiceAt[]): DailyLine[] {
-  const entries: DailyLine[] = []
+export function dailyLines(period: { startAt: number }): DailyLines {
+  const lines: DailyLine[] = []
   const known = new Map<string, LineState>()
-  for (const [index, { before, invoice }] of cuts.entries()) {
-    const isLast = index === cuts.length - 1
+  const addDay = ({ before, invoice }: InvoiceAt, isLast: boolean) => {
     const states = new Map(statesOf(period, invoice).map((state) => [keyOf(state), state]))
     for (const [key, state] of states) {
       if (state.startAt >= before && !isLast) continue
@@ -72,16 +82,16 @@ export function dailyLines(period: { startAt: number }, cuts: readonly InvoiceAt
       const earlier = known.get(key)
       const added = subtract(state.toDate, earlier?.toDate ?? NOTHING)
       known.set(key, state)
-      if (earlier === undefined || !isNothing(added)) entries.push({ ...state, day, added })
+      if (earlier === undefined || !isNothing(added)) lines.push({ ...state, day, added })
     }
     for (const [key, state] of known) {
       if (states.has(key)) continue
       known.delete(key)
       const gone = { ...state, day: dayOf(before - 1), toDate: NOTHING }
-      entries.push({ ...gone, added: subtract(NOTHING, state.toDate) })
+      lines.push({ ...gone, added: subtract(NOTHING, state.toDate) })
     }
   }
-  return entries
+  return { lines, addDay }
 }
 
 const dayOf = (second: number): number => Math.floor(second / DAY_S)
@@ -107,10 +117,11 @@ function statesOf(
   { lines, minimumAdjustment, unrated }: InvoiceAt['invoice'],
 ): LineState[] {
   const states = lines.map((line): LineState => {
-    const source = line.rate?.source ?? null
+    const { lineId, rate, value, price } = line
+    const source = rate?.source ?? null
     return {
       kind: source === null ? 'fixed' : 'usage',
-      line,
+      line: { lineId, rate, value, price },
       source,
       startAt: line.startAt,
       toDate: {
