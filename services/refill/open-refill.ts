@@ -15,7 +15,6 @@ import type { RefillPoint } from './crash-points.ts'
 import { followUsage } from './follow-usage.ts'
 import { giveContractCredits } from './give-contract-credits.ts'
 import { keepBalances, type Keeper } from './keep-balances.ts'
-import { noteCompleteUsage } from './note-complete-usage.ts'
 import { refillBalances } from './refill-balances.ts'
 import { refillCooldowns } from './refill-cooldowns.ts'
 import { refillMetrics } from './refill-metrics.ts'
@@ -23,9 +22,9 @@ import { sweepBalances } from './sweep-balances.ts'
 
 /**
  * The refill transactions of a round and of a sweep take one connection each. Two more are for checks, one for credit,
- * one for notifications, one for noting up to when usage is complete, and one for probes.
+ * one for notifications, and one for probes.
  */
-export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 6
+export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 5
 
 export interface RefillParts {
   /** A pool of REFILL_CONNECTIONS connections. */
@@ -59,14 +58,11 @@ export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
   const sweep = (signal: AbortSignal) => sweepBalances(pool, check, signal)
   const giveCredits = giveContractCredits({ pool, nowOf, metrics, log, reached })
   const keeper = keepBalances({ follow, check, sweep, giveCredits, cooldowns, metrics, log }, config)
-  // It stands here because this service follows the event log, and knows what is loaded.
-  const noting = noteCompleteUsage({ pool, clickhouse, listedUpTo, log })
   const listener = listenForRefillRequests(pool, keeper, log)
   return {
     ...keeper,
     async close() {
       await listener.close()
-      await noting.close()
       await keeper.close()
     },
   }

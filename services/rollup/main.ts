@@ -11,15 +11,16 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { keepDimensions } from './keep-dimensions.ts'
 import { keepRated } from './keep-rated.ts'
+import { noteCompleteUsage } from './note-complete-usage.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
 /** How long rounds may fail without a break before /readyz reports it. */
 const FAILING_MAX_MS = 30_000
 /**
  * One connection for statements of rollups, which run one after the other, one for the copies of dimension tables, one
- * for the rating of contracts, and one for probes.
+ * for the rating of contracts, one for noting up to when usage is complete, and one for probes.
  */
-const CLICKHOUSE_CONNECTIONS = 4
+const CLICKHOUSE_CONNECTIONS = 5
 /** A round may have this many statements, and each may take as long as the query timeout. */
 const STATEMENTS_A_ROUND = 20
 
@@ -57,6 +58,7 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
       config.rollup.ratingEveryS,
     )
     opened.push(rating)
+    opened.push(noteCompleteUsage({ pool, clickhouse, listedUpTo, log }))
     const stuckMs = STATEMENTS_A_ROUND * queryTimeoutS * 1_000
     return {
       isLive: () => !running.isStuck(stuckMs),

@@ -20,10 +20,11 @@ import { rollupMetrics } from './rollup-metrics.ts'
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
 /**
- * One connection for the lock of the first build, one for counts, one for probes, two for views of analysts, and two for
- * the copies of dimension tables and for the rating of contracts: one of each two holds a lock.
+ * One connection for the lock of the first build, one for counts, one for probes, one for noting up to when usage is
+ * complete, two for views of analysts, and two for the copies of dimension tables and for the rating of contracts: one
+ * of each two holds a lock.
  */
-export const ROLLUP_CONNECTIONS = 9
+export const ROLLUP_CONNECTIONS = 10
 
 /** How long after a start the first count begins. It waits because the start itself has much to do. */
 const COUNT_FIRST_MS = 60_000

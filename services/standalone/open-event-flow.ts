@@ -12,6 +12,7 @@ import { openLoader } from '../loader/open-loader.ts'
 import { openRefill } from '../refill/open-refill.ts'
 import { keepDimensions } from '../rollup/keep-dimensions.ts'
 import { keepRated } from '../rollup/keep-rated.ts'
+import { noteCompleteUsage } from '../rollup/note-complete-usage.ts'
 import { openRollup } from '../rollup/open-rollup.ts'
 import type { Pools } from './open-pools.ts'
 import { type RequiredRoom, requireRoom } from './require-room.ts'
@@ -98,6 +99,7 @@ function startFollowers(
   const dimensionParts = { pool: pools.rollup, clickhouse: engines.clickhouse.client }
   opened.push(keepDimensions({ ...dimensionParts, metrics, log }, config.rollup.dimensionsPauseMs))
   opened.push(keepRated({ ...dimensionParts, listedUpTo, metrics, log }, config.rollup.ratingEveryS))
+  opened.push(noteCompleteUsage({ ...dimensionParts, listedUpTo, log }))
   const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, latestSums, listedUpTo }
   opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
 }
