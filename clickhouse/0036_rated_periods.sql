@@ -1,6 +1,7 @@
 -- Rated periods of contracts, for analysts: the lines of the invoice preview, and what each day added to them. All lines of a
 -- period are one row, each column a list, so that a rating replaces the rating before it as a whole, and lines that the new one does not have are gone.
--- Times are Unix seconds; version and rated_at are microseconds. basis: the contract's last change, as text.
+-- Times are Unix seconds; version and rated_at are microseconds. basis: the contract's last change, and the fill of
+-- dimension_copies, as text.
 CREATE TABLE IF NOT EXISTS rated_periods
 (
     namespace_id LowCardinality(String),

@@ -1,4 +1,5 @@
 import { type ClickHouse, forLongReads } from '../../shared/clickhouse/clickhouse.ts'
+import { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { ratedPeriodRepository, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
@@ -13,6 +14,7 @@ import { isElsewhere, runExclusively } from '../../shared/postgres/locks/run-exc
 import { ratePeriod } from '../../shared/previews/rate-period.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import type { RollupPoint } from './crash-points.ts'
+import { type ChangedContractRater, changedContractRater } from './rate-changed.ts'
 import { contractRater } from './rate-contracts.ts'
 
 export interface KeepRatedDeps {
@@ -36,33 +38,51 @@ const LOOK_MS = 1_000
 const AGAIN_AFTER_MS = 60_000
 
 /**
- * Rates the contracts of all companies for analysts, once in `everyS` seconds, until it is closed. Of several processes
- * one does so at a time. A run that was missed is made up for.
+ * Rates the contracts of all companies for analysts until it is closed: all of them once in `everyS` seconds, and each
+ * soon after it was made or changed, also while a run is under way. Of several processes one does so at a time, one
+ * period after the other. A run that was missed is made up for.
  */
 export function keepRated(
-  { pool, clickhouse, listedUpTo, metrics, reached = () => undefined, ...parts }: KeepRatedDeps,
+  { pool, clickhouse, listedUpTo, metrics, reached = () => undefined, ...rest }: KeepRatedDeps,
   everyS: number,
+  firstMs = FIRST_MS,
 ): Closeable {
-  const log = parts.log.child({ part: 'rating' })
+  const log = rest.log.child({ part: 'rating' })
   const { onRated, onFailed } = ratingMetrics(metrics)
   const patient = forLongReads(clickhouse)
   const usage = ratedUsageReader(patient, rawReadSemaphore())
-  const rate = contractRater({
+  const dueAtNow = () => lastDue(Date.now() / 1_000, everyS)
+  const parts = {
     pool,
     rated: ratedPeriodRepository(patient),
-    runs: ratingRunRepository(patient),
+    copies: dimensionRepository(patient),
     ratePeriod: ratePeriod({ pool, usage, listedUpTo }),
-    listedUpTo,
     reached,
     onRated,
+  }
+  const changed = changedContractRater({
+    ...parts,
+    lastDueAt: dueAtNow,
+    onFailed(contractId, err) {
+      onFailed()
+      log.warn({ contractId, err: loggableError(err) }, 'could not rate a contract that was changed')
+    },
   })
-  let doneFor = -Infinity
+  const besides = withPauses(changed, Math.min(AGAIN_AFTER_MS, everyS * 1_000), log)
+  const runs = ratingRunRepository(patient)
+  const rate = contractRater({ ...parts, runs, listedUpTo, besides: besides.turn })
+  let doneFor: number | undefined
   let notBefore = -Infinity
   const round = async (signal: AbortSignal) => {
-    const dueAt = lastDue(Date.now() / 1_000, everyS)
-    if (dueAt <= doneFor || performance.now() < notBefore) return
-    const run = { dueAt, until: dueAt + everyS, signal }
-    if (await runExclusively(pool, JOB, () => rate(run))) doneFor = dueAt
+    if (performance.now() < notBefore) return
+    const dueAt = dueAtNow()
+    if (dueAt !== doneFor) {
+      const run = { dueAt, until: dueAt + everyS, signal }
+      if (await runExclusively(pool, JOB, () => rate(run))) doneFor = dueAt
+    } else if (besides.isDue())
+      await runExclusively(pool, JOB, async () => {
+        while (besides.isDue() && dueAtNow() === dueAt && !signal.aborted) await besides.turn(signal)
+      })
   }
   return repeat(
     JOB,
@@ -75,8 +95,32 @@ export function keepRated(
       onFailed()
       log.warn({ err: loggableError(err) }, 'could not rate all contracts for analysts, trying again')
     },
-    Math.min(FIRST_MS, everyS * 1_000),
+    Math.min(firstMs, everyS * 1_000),
   )
+}
+
+/** A failure does not end the run in which it happens. After it, the next turn comes later. */
+function withPauses(
+  { isDue, turn }: ChangedContractRater,
+  pauseMs: number,
+  log: Logger,
+): ChangedContractRater {
+  let notBefore = -Infinity
+  const isDueNow = () => performance.now() >= notBefore && isDue()
+  return {
+    isDue: isDueNow,
+    async turn(signal) {
+      if (!isDueNow()) return false
+      try {
+        return await turn(signal)
+      } catch (err) {
+        if (signal.aborted) return false
+        notBefore = performance.now() + pauseMs
+        log.warn({ err: loggableError(err) }, 'could not rate contracts that were changed, trying again')
+        return false
+      }
+    },
+  }
 }
 
 /**
@@ -97,7 +141,7 @@ function ratingMetrics(metrics: Metrics) {
   )()
   const failures = metrics.counter(
     'tally_rating_failures_total',
-    'Runs of the rating of contracts for analysts that failed in part and are repeated.',
+    'Runs of the rating of contracts for analysts that failed in part and are repeated, and contracts that were changed and could not be rated before the next run.',
   )()
   return {
     onRated: (ms: number) => {

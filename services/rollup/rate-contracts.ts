@@ -1,42 +1,36 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  basisOf,
-  type ratedPeriodRepository,
-  type RatedState,
-  type ratingRunRepository,
-} from '../../shared/clickhouse/rated-periods.ts'
+import type { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
+import type { RatedState, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { groupBy } from '../../shared/collections/group-by.ts'
-import { periodAt } from '../../shared/domain/billing/periods.ts'
-import { contractRange } from '../../shared/domain/billing/pieces.ts'
 import type { ContractRecord } from '../../shared/domain/billing/stored-contract.ts'
-import { intersect, type TimeRange } from '../../shared/domain/time-range.ts'
-import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { completeUpTo } from '../../shared/postgres/complete-up-to.ts'
 import { contractRepository } from '../../shared/postgres/contracts.ts'
-import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
-import { namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
-import type { RatePeriod } from '../../shared/previews/rate-period.ts'
 import {
   type Micros,
   MICROS_PER_MS,
   MICROS_PER_SECOND,
   unixSeconds,
 } from '../../shared/time/microsecond-clock.ts'
-import type { RollupPoint } from './crash-points.ts'
+import {
+  isChanged,
+  nowIn,
+  type OnePeriod,
+  periodsOf,
+  type Place as PlaceAlone,
+  placeOf,
+  rateOnePeriod,
+  type RateOnePeriodDeps,
+} from './rate-one-period.ts'
 
-export interface RateContractsDeps {
-  pool: Pool
-  rated: ReturnType<typeof ratedPeriodRepository>
+export interface RateContractsDeps extends RateOnePeriodDeps {
   runs: ReturnType<typeof ratingRunRepository>
-  ratePeriod: RatePeriod
+  copies: Pick<ReturnType<typeof dimensionRepository>, 'current'>
   /** Returns a time. ClickHouse has all events that were accepted before this time. */
   listedUpTo: () => Promise<Micros>
-  reached: Reached<RollupPoint>
-  /** Called after each period, with the milliseconds that it took. */
-  onRated: (ms: number) => void
+  /** Called before each period, so that other work need not wait for the end of the run. */
+  besides: (signal: AbortSignal) => Promise<unknown>
 }
 
 export interface RatingRun {
@@ -54,18 +48,13 @@ interface Failure {
 }
 
 /** A namespace in a run. */
-interface Place {
-  namespaceId: string
-  /** How far the clock of a test company is ahead. */
-  aheadMs: number
+interface Place extends PlaceAlone {
   /** Up to when usage was rated before this run, in Unix seconds; undefined if no period is final. */
   since: number | undefined
 }
 
 const CONTRACTS_AT_ONCE = 20
 const DAY_S = 86_400
-/** After each period it rests for as long as it worked, but not longer than this. */
-const REST_MS_MAX = 200
 /** The least time for periods that are over, in each run. */
 const CLOSED_MS_MIN = 60_000
 /** If so many periods fail in a run, something is wrong with a database, and the others would fail, too. */
@@ -108,25 +97,23 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
 const isOver = ({ signal, until }: RatingRun): boolean => signal.aborted || Date.now() / 1_000 >= until
 
 /** The namespaces that are not done yet, first those that were done least recently. */
-async function listPlaces({ pool, rated, runs }: RateContractsDeps, { dueAt }: RatingRun): Promise<Place[]> {
-  const lastRuns = await runs.list()
+async function listPlaces(
+  { pool, rated, runs, copies }: RateContractsDeps,
+  { dueAt }: RatingRun,
+): Promise<Place[]> {
+  const lastRuns = await runs.list(dueAt)
+  const { fill } = await copies.current()
   const companies = await companyRepository(pool).list()
   const places: Place[] = []
   for (const { namespaceId } of companies) {
     const last = lastRuns.get(namespaceId)
-    if (last !== undefined && last.dueAt >= dueAt) continue
-    const aheadMs = await inNamespace(pool, namespaceId, (db) =>
-      namespaceClockRepository(db).aheadMs(namespaceId),
-    )
+    if (last?.dueAt === dueAt) continue
     // Runs of long ago are forgotten, for example when ratings were off.
     const since = last?.completeUpTo ?? (await rated.countedUpTo(namespaceId))
-    places.push({ namespaceId, aheadMs, since })
+    places.push({ ...(await placeOf(pool, namespaceId, fill)), since })
   }
   return places.sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
 }
-
-/** The present second in a namespace. */
-const nowIn = ({ aheadMs }: Place): number => Math.floor((Date.now() + aheadMs) / 1_000)
 
 /** The time up to which everything that was accepted or corrected can be read from now on. */
 async function readMark({ pool, listedUpTo }: RateContractsDeps, { namespaceId }: Place): Promise<number> {
@@ -175,17 +162,19 @@ async function rateContracts(
           [...ofContract.values()].filter(({ startsAt }) => !starts.has(startsAt)),
         )
       for (const period of all) {
+        await deps.besides(run.signal)
         if (isOver(run)) return { seen, countedUpTo }
         if (period.endAt > now !== isOpen) continue
         const state = ofContract.get(period.startAt)
         const days = changed.get(contract.accountId)
-        if (!isDue(contract, period, { state, days, dueAt: run.dueAt })) {
+        const one = { contract, period, state }
+        if (!isDue(one, place, { days, dueAt: run.dueAt })) {
           if (state?.isFinal === true && isRatedSince(state, run))
             countedUpTo = Math.min(countedUpTo, state.usageAsOf)
           continue
         }
         try {
-          await rateOne(deps, place, { contract, period, state }, run.signal)
+          await rateOnePeriod(deps, place, one, run.signal)
         } catch (err) {
           run.signal.throwIfAborted()
           const error = new Error(`contract ${contract.id} could not be rated`, { cause: err })
@@ -199,33 +188,17 @@ async function rateContracts(
   }
 }
 
-/** The periods that have begun, the newest first. */
-function periodsOf(contract: ContractRecord, now: number): TimeRange[] {
-  const range = contractRange(contract)
-  const periods: TimeRange[] = []
-  for (let at = Math.min(now, range.endAt - 1); at >= range.startAt;) {
-    const whole = periodAt(contract, at)
-    const period = intersect(whole, range)
-    if (period !== undefined) periods.push(period)
-    at = whole.startAt - 1
-  }
-  return periods
-}
-
+/** A rating of the future is of a clock that was ahead, and has gone back. */
 const isRatedSince = ({ ratedAt }: RatedState, { dueAt }: Pick<RatingRun, 'dueAt'>): boolean =>
-  ratedAt >= dueAt * MICROS_PER_SECOND
+  ratedAt >= dueAt * MICROS_PER_SECOND && ratedAt <= Date.now() * MICROS_PER_MS
 
 /** Whether a period must be rated in this run. @param days those on which usage of its account changed */
 function isDue(
-  contract: ContractRecord,
-  { startAt, endAt }: TimeRange,
-  {
-    state,
-    days,
-    dueAt,
-  }: { state: RatedState | undefined; days: ReadonlySet<number> | undefined; dueAt: number },
+  { contract, period: { startAt, endAt }, state }: OnePeriod,
+  place: Place,
+  { days, dueAt }: { days: ReadonlySet<number> | undefined; dueAt: number },
 ): boolean {
-  if (state === undefined || state.basis !== basisOf(contract)) return true
+  if (state === undefined || isChanged({ contract, state }, place)) return true
   if (isRatedSince(state, { dueAt })) return false
   if (!state.isFinal) return true
   for (const day of days ?? []) if (day * DAY_S < endAt && (day + 1) * DAY_S > startAt) return true
@@ -248,37 +221,6 @@ async function changedDays(
   for (const { accountId, days } of [...accepted, ...corrected])
     changed.set(accountId, new Set([...(changed.get(accountId) ?? []), ...days]))
   return changed
-}
-
-interface OnePeriod {
-  contract: ContractRecord
-  period: TimeRange
-  state: RatedState | undefined
-}
-
-async function rateOne(
-  { rated, ratePeriod, reached, onRated }: RateContractsDeps,
-  place: Place,
-  { contract, period, state }: OnePeriod,
-  signal: AbortSignal,
-): Promise<void> {
-  const began = performance.now()
-  const ratedAt = Date.now() * MICROS_PER_MS // before the reads: the rating with the later reads wins
-  const { namespaceId, aheadMs } = place
-  const request = { contractId: contract.id, at: period.startAt, now: nowIn(place) }
-  const made = await ratePeriod(namespaceId, request, signal)
-  if (made === undefined) return
-  reached('rating-read')
-  const isFinal = made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)
-  await rated.store(namespaceId, made, {
-    version: Math.max(ratedAt, (state?.version ?? 0) + 1),
-    ratedAt,
-    isFinal,
-  })
-  reached('rating-stored')
-  const ms = performance.now() - began
-  onRated(ms)
-  await sleep(Math.min(ms, REST_MS_MAX), undefined, { signal }).catch(() => undefined)
 }
 
 /** Removes the periods of contracts that do not exist: PostgreSQL went back to an earlier state. */

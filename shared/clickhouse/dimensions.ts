@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import type { DimensionTable } from '../domain/dimension-table.ts'
 import type { DimensionDigest } from '../postgres/dimension-changes.ts'
 import { formatMicros } from '../time/micros-text.ts'
-import type { Micros } from '../time/microsecond-clock.ts'
+import { type Micros, MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 
 /** How far ClickHouse has copied the dimension tables. */
@@ -22,6 +22,12 @@ const INSERT_SETTINGS: ClickHouseSettings = { input_format_null_as_default: 1, o
 
 const CURRENT = `
   SELECT fill, toString(max(position)) AS position FROM dimension_copies GROUP BY fill ORDER BY fill DESC LIMIT 1`
+
+// Older versions of a row may be among them.
+const CHANGED_CONTRACTS = `
+  SELECT namespace_id AS namespaceId, contract_id AS contractId FROM dimension_contracts
+  WHERE version > {after:UInt64} AND updated_at >= {since:Int64}
+  ORDER BY version LIMIT {limit:UInt32} BY namespace_id`
 
 /** The name of a copy in ClickHouse. @internal */
 export const copyOf = ({ name }: Pick<DimensionTable, 'name'>): string => `dimension_${name}`
@@ -57,6 +63,19 @@ export const dimensionRepository = (client: ClickHouse) => ({
     })
     await stream.toArray() // until the answer ends; it is empty
   },
+
+  /**
+   * Lists contracts with a change of a higher number, in the order of these numbers; a contract may be there twice.
+   *
+   * @param since in Unix seconds; contracts that were last changed earlier are left out
+   * @param limit so many of each namespace
+   */
+  listChangedContracts: (after: number, since: number, limit: number) =>
+    queryRows<{ namespaceId: string; contractId: string }>(client, CHANGED_CONTRACTS, {
+      after,
+      since: since * MICROS_PER_SECOND,
+      limit,
+    }),
 
   /** Removes every row of a table. */
   async empty(table: DimensionTable): Promise<void> {

@@ -35,7 +35,7 @@ const COUNTED = `
   SELECT toString(min(usage_as_of)) AS up_to, toString(count()) AS periods FROM rated_periods FINAL
   WHERE namespace_id = {namespaceId:String} AND is_final = 1`
 const RUNS = `
-  SELECT namespace_id, toString(max(due_at)) AS due, toString(max(complete_up_to)) AS up_to
+  SELECT namespace_id, toString(maxIf(due_at, due_at <= {dueAt:Int64})) AS due, toString(max(complete_up_to)) AS up_to
   FROM rating_runs GROUP BY namespace_id`
 // The first four bytes of an id are the second in which the event occurred.
 const ACCEPTED_DAYS = `
@@ -65,8 +65,14 @@ const stateOf = (row: StateRow): RatedState => ({
   basis: row.basis,
 })
 
-/** The contract that a rating is of, as text: another text means that the contract was changed. */
-export const basisOf = ({ updatedAt }: { updatedAt: Date }): string => updatedAt.toISOString()
+/**
+ * The contract that a rating is of, as text: another text means that the contract was changed.
+ *
+ * @param fill of the copies of PostgreSQL's rows. It is another one when PostgreSQL went back to an earlier state, in
+ *   which contracts, rates or corrections may be missing
+ */
+export const basisOf = ({ updatedAt }: { updatedAt: Date }, fill: number): string =>
+  `${updatedAt.toISOString()} ${fill}`
 
 /** Rated periods of contracts, which analysts read as rated_usage. */
 export const ratedPeriodRepository = (client: ClickHouse) => ({
@@ -94,7 +100,7 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
   async store(
     namespaceId: string,
     rated: RatedPeriod,
-    { version, ratedAt, isFinal }: Pick<RatedState, 'version' | 'ratedAt' | 'isFinal'>,
+    { version, ratedAt, isFinal, basis }: Pick<RatedState, 'version' | 'ratedAt' | 'isFinal' | 'basis'>,
   ): Promise<void> {
     const { period, lines } = rated
     const row = {
@@ -109,7 +115,7 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
       usage_as_of: rated.usageAsOf,
       rated_at: ratedAt,
       is_final: isFinal ? 1 : 0,
-      basis: basisOf({ updatedAt: rated.changedAt }),
+      basis,
       ...columnsOf(lines),
       version: String(version),
       is_deleted: 0,
@@ -144,9 +150,15 @@ export const ratedPeriodRepository = (client: ClickHouse) => ({
 
 /** Up to when usage is rated, and what came since. */
 export const ratingRunRepository = (client: ClickHouse) => ({
-  /** The last run of each namespace that had one. Times are Unix seconds. */
-  async list(): Promise<Map<string, { dueAt: number; completeUpTo: number }>> {
-    const rows = await queryRows<{ namespace_id: string; due: string; up_to: string }>(client, RUNS, {})
+  /**
+   * The last run of each namespace that had one. Times are Unix seconds.
+   *
+   * @param dueAt runs that were due later are of a clock that was ahead. What they have counted is counted for good
+   */
+  async list(dueAt: number): Promise<Map<string, { dueAt: number; completeUpTo: number }>> {
+    const rows = await queryRows<{ namespace_id: string; due: string; up_to: string }>(client, RUNS, {
+      dueAt,
+    })
     return new Map(
       rows.map((row) => [row.namespace_id, { dueAt: Number(row.due), completeUpTo: Number(row.up_to) }]),
     )

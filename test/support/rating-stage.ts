@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import type { RollupPoint } from '../../services/rollup/crash-points.ts'
+import { changedContractRater } from '../../services/rollup/rate-changed.ts'
 import { contractRater } from '../../services/rollup/rate-contracts.ts'
 import { formatRatio, parseRatio, roundHalfUp } from '../../shared/amount/ratio.ts'
 import { type ClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
+import { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { ratedPeriodRepository, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
@@ -13,10 +15,11 @@ import type { PreviewBody } from './billing-over-http.ts'
 const never = new AbortController().signal
 const FAR_FUTURE = (2 ** 32 - 1) * 1_000_000
 
-/** Rates contracts as the rollup service does, run by run. */
+/** Rates contracts as the rollup service does, run by run, and between runs turn by turn. */
 export function openRater(
   { pool, clickhouse }: { pool: Pool; clickhouse: ClickHouse },
   reached: (point: RollupPoint) => void = () => undefined,
+  besides: () => Promise<unknown> = () => Promise.resolve(),
 ) {
   const listedUpTo = () => Promise.resolve(FAR_FUTURE)
   const rated = ratedPeriodRepository(clickhouse)
@@ -26,8 +29,27 @@ export function openRater(
     count++
   }
   const runs = ratingRunRepository(clickhouse)
-  const run = contractRater({ pool, rated, runs, ratePeriod: one, listedUpTo, reached, onRated })
+  const parts = { pool, rated, copies: dimensionRepository(clickhouse), ratePeriod: one, reached, onRated }
+  const run = contractRater({ ...parts, runs, listedUpTo, besides })
+  const failed: string[] = []
+  const changed = changedContractRater(
+    { ...parts, lastDueAt: () => Date.now() / 1_000, onFailed: (contractId) => failed.push(contractId) },
+    0,
+  )
   return {
+    /** Contracts that could not be rated between runs. */
+    failed,
+    /** A turn of a contract that was changed. @returns how many periods were rated; undefined if nothing was to do */
+    async turn(): Promise<number | undefined> {
+      const before = count
+      return (await changed.turn(never)) ? count - before : undefined
+    },
+    /** Turns until nothing is left to do. @returns how many periods were rated */
+    async turnAll(): Promise<number> {
+      const before = count
+      while (await changed.turn(never));
+      return count - before
+    },
     /** A run that is due now. @returns how many periods were rated */
     async run(options: { dueAt?: number; until?: number; signal?: AbortSignal } = {}): Promise<number> {
       const before = count
@@ -44,7 +66,7 @@ export function openRater(
       const made = await one(namespaceId, { contractId, at, now }, never)
       if (made === undefined) throw new Error('no such contract')
       const ratedAt = Date.now() * 1_000
-      await rated.store(namespaceId, made, { version: ratedAt, ratedAt, isFinal: false })
+      await rated.store(namespaceId, made, { version: ratedAt, ratedAt, isFinal: false, basis: '' })
     },
   }
 }

@@ -320,7 +320,7 @@ export async function storeWorld({ client }: OpenedClickHouse, world: World): Pr
   await insert('grants', grants)
   await insert('contracts', contracts)
   const periods = ratedPeriodRepository(client)
-  const states = { version: 1, ratedAt: 1, isFinal: false }
+  const states = { version: 1, ratedAt: 1, isFinal: false, basis: '' }
   for (const period of rated) {
     await periods.store(NAMESPACE, period, states)
     await periods.store(OTHER_NAMESPACE, period, states)

@@ -17,6 +17,7 @@ import {
   type PreviewBody,
 } from '../../support/billing-over-http.ts'
 import { type InvoiceCase, readBillingVectors } from '../../support/billing-vectors.ts'
+import { openCopier } from '../../support/dimension-stage.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { randomWorld } from '../../support/random-worlds.ts'
 import { expectLikePreview, openRater, sumLines } from '../../support/rating-stage.ts'
@@ -286,6 +287,7 @@ describe('rated usage', function () {
   for (const point of ROLLUP_POINTS.filter((name) => name.startsWith('rating-')))
     it(`has whole periods after a crash (${point})`, async () => {
       const { world, agreement } = await makeWorld()
+      await makeWorld() // so that the point is reached twice in each run
       for (const times of [1, 2]) {
         await later()
         let left = times
@@ -299,6 +301,55 @@ describe('rated usage', function () {
         expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
       }
     })
+
+  it('goes on at once after a clock that was ahead has gone back', async () => {
+    const { world, agreement } = await makeWorld()
+    const rater = openRater(running)
+    const { now: realNow } = Date
+    try {
+      Date.now = () => realNow() + 2 * DAY * 1_000
+      await rater.run()
+    } finally {
+      Date.now = realNow
+    }
+    await world.store({
+      source: named(agreement, 'metric_tokens'),
+      properties: { model: 'large' },
+      quantity: '1000000',
+      occurredAt: START + 8 * DAY,
+      acceptedAt: Date.now() * 1_000,
+    })
+    const dueAt = Date.now() / 1_000
+    await rater.run({ dueAt })
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+    const [row] = await queryRows<{ is_past: number }>(
+      running.clickhouse,
+      `SELECT max(rated_at) <= now64(6) AS is_past FROM ${database}_analytics.rated_usage
+        WHERE contract_id = {id:String} AND NOT is_final`,
+      { id: agreement.contractId },
+    )
+    expect(row).to.deep.equal({ is_past: 1 })
+    expect(await rater.run({ dueAt }), 'a run that was done').to.equal(0)
+  })
+
+  it('rates everything again after PostgreSQL went back to an earlier state', async () => {
+    const { world, agreement } = await makeWorld()
+    const copier = openCopier(running.pool, running.clickhouse)
+    await copier.copyAll()
+    const rater = openRater(running)
+    await rater.run()
+    // The earlier state has no seats, and the copies had reached less.
+    await world.change(
+      'UPDATE contract_lines SET ends_at = starts_at WHERE contract_id = $1 AND price_id IS NOT NULL',
+      [agreement.contractId],
+    )
+    await running.pool.query('UPDATE dimension_copy SET reached = 0')
+    await copier.copyAll()
+    expect(copier.refills).to.have.length(1)
+    await later()
+    await rater.run()
+    expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
 
   it('rates periods that are over, even if the next run is due before open ones are done', async () => {
     const { world, agreement } = await makeWorld()
@@ -395,7 +446,7 @@ describe('rated usage', function () {
       acceptedAt: Date.now() * 1_000,
     })
     await running.clickhouse.command({ query: 'OPTIMIZE TABLE rating_runs FINAL' })
-    const runs = await ratingRunRepository(running.clickhouse).list()
+    const runs = await ratingRunRepository(running.clickhouse).list(now)
     expect(runs.get(namespaceId)).to.equal(undefined)
     await later()
     await rater.run()
