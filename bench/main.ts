@@ -18,6 +18,7 @@ import { benchLoad } from './load.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchPreviews } from './previews.ts'
 import { benchQuery } from './query.ts'
+import { benchRated } from './rated.ts'
 import { benchRollups } from './rollups.ts'
 import { benchScale } from './scale.ts'
 import { benchSimulations } from './simulations.ts'
@@ -50,6 +51,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
              given) one after the other; 8 at once; rating alone
   close      [--events N] [--data FOLDER]
              previews of a period of 10,000 contracts, page after page, and balances at the same time
+  rated      [--events N] [--contracts N] [--requests N] [--data FOLDER]
+             ratings of --contracts (1,000 unless given) for the view rated_usage, of three months each: time, memory; the
+             questions of analysts that read the view, --requests (10 unless given) each
   simulations [--events N] [--requests N] [--data FOLDER]
              a month of 10,000 accounts by a card of 20 rates and by another, --requests (10 unless given) one after the other; a
              page of accounts; balances beside simulations
@@ -64,7 +68,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, close, history, neighbours, previews, rollups and simulations, with 10M events, or up to --events 100M,
+             all of these but balances, close, history, neighbours, previews, rated, rollups and simulations, with 10M events, or up to --events 100M,
              and every figure in one table
 
   all, history, neighbours and rollups end with 1 when a floor is missed.
@@ -82,6 +86,7 @@ const OPTIONS = {
   events: { type: 'string' },
   'up-to': { type: 'string' },
   requests: { type: 'string' },
+  contracts: { type: 'string' },
   connections: { type: 'string' },
   only: { type: 'string' },
   data: { type: 'string' },
@@ -108,6 +113,7 @@ const RATE = { default: 0, min: 0, max: 1_000_000 }
 const STEADY_RATE = { default: 3_000, min: 100, max: 100_000 }
 const SLOTS = { default: 3, min: 1, max: 100 }
 const PERCENT = { default: 0, min: 0, max: 50 }
+const CONTRACTS = { default: 1_000, min: 1, max: 10_000 }
 const REQUESTS = { default: 300, min: 10, max: 100_000 }
 
 const BENCHES: Record<string, Bench> = {
@@ -182,6 +188,18 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `close-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchClose({ events, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  rated: {
+    options: ['events', 'contracts', 'requests', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const contracts = integerOption('contracts', values.contracts, CONTRACTS)
+      const requests = integerOption('requests', values.requests, { ...REQUESTS, default: 10, min: 1 })
+      const save = await saveIn(values, `rated-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchRated({ events, contracts, requests, folder: dataSetFolder(data, events), save, print }),
       )
     },
   },
