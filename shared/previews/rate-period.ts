@@ -1,7 +1,7 @@
 import { RATIO_ZERO } from '../amount/ratio.ts'
 import { mergeRows, type ratedUsageReader } from '../clickhouse/usage/rated-usage.ts'
 import type { Contract } from '../domain/billing/contract.ts'
-import { dailyLines, type DailyLine } from '../domain/billing/daily-lines.ts'
+import { type DailyLine, dailyLines } from '../domain/billing/daily-lines.ts'
 import { invoiceOf } from '../domain/billing/invoice.ts'
 import type { InvoicePlan } from '../domain/billing/plan.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
