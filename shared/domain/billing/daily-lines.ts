@@ -38,7 +38,7 @@ interface Measures {
 }
 
 /** An invoice that counts only usage before some time. */
-export interface InvoiceAt {
+interface InvoiceAt {
   /** In Unix seconds. */
   before: number
   invoice: Pick<Invoice, 'lines' | 'minimumAdjustment' | 'unrated'>
