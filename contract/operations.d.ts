@@ -618,7 +618,15 @@ export interface paths {
         };
         /**
          * List usage events
-         * @description Ordered by the second of acceptance, then by id. The list ends a moment before now. So a client that stores the last id and continues from it never misses an event.
+         * @description `sort=accepted_at` orders events by the second of acceptance, then by id. This list ends a moment before now. So
+         *     a client that follows it from the oldest event, stores the last id and continues from it, never misses an event.
+         *
+         *     `sort=occurred_at` orders events by the second in which they occurred, then by id. Only this list takes
+         *     `start_at`, `end_at`, `property` and `value`. An event that is reported late enters this list at its time, which
+         *     may be before the pages that you have read. A page may have fewer than `limit` events while `has_more` is true,
+         *     if few events are spread over days with very many events of others.
+         *
+         *     Both lists have voided events, too.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -1578,6 +1586,8 @@ export interface components {
          * @example crm-4711
          */
         readonly ExternalId: string;
+        /** @example acme */
+        readonly SearchText: string;
         /**
          * the name of a property, of letters, digits, dots, dashes and underscores,
          * @description A dot is a part of the name, not a path into an object.
@@ -1867,13 +1877,15 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** Format: int64 */
             readonly archived_at: number | null;
-            /**
-             * @description Only active grants count. Of several statuses, voided and archived come first, then expired (`expires_at` has passed) and scheduled (`effective_at` is in the future).
-             * @enum {string}
-             */
-            readonly status: "active" | "scheduled" | "voided" | "archived" | "expired";
+            readonly status: components["schemas"]["GrantStatus"];
             readonly contract_v1_id?: components["schemas"]["Uuid"];
         };
+        /**
+         * @description Only active grants count. Of several statuses, voided and archived come first, then expired (`expires_at` has passed) and scheduled (`effective_at` is in the future).
+         * @example active
+         * @enum {string}
+         */
+        readonly GrantStatus: "active" | "scheduled" | "voided" | "archived" | "expired";
         readonly GrantPage: {
             readonly data: readonly components["schemas"]["Grant"][];
             readonly has_more: components["schemas"]["HasMore"];
@@ -3651,6 +3663,8 @@ export interface components {
         readonly IdempotencyKey: string;
         /** @description The largest number of items on a page. */
         readonly Limit: number;
+        /** @description Whether the list begins with the oldest item or with the newest. */
+        readonly Order: "oldest" | "newest";
         /** @description The first second of the range. */
         readonly StartAt: components["schemas"]["UnixTimestamp"];
         /** @description The first second after the range. */
@@ -3771,6 +3785,10 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last customer of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
+                /** @description Whether the list begins with the oldest item or with the newest. */
+                readonly order?: components["parameters"]["Order"];
+                /** @description Only customers that have this text in their name or `external_id`, in upper or lower case. The text has no wildcards. */
+                readonly query?: components["schemas"]["SearchText"];
                 /** @description Only the customer with this id of yours. */
                 readonly external_id?: components["schemas"]["ExternalId"];
             };
@@ -3918,6 +3936,12 @@ export interface operations {
                 readonly starting_after?: components["schemas"]["AccountId"];
                 /** @description `created_at`: newest first. `customer_name`: by the customer's name, then the account's, ignoring case. Accounts without a customer come last. */
                 readonly sort?: "created_at" | "customer_name";
+                /** @description Only accounts that have this text in their name, their `external_id` or their customer's name, in upper or lower case. The text has no wildcards. */
+                readonly query?: components["schemas"]["SearchText"];
+                /** @description Only accounts of this customer. */
+                readonly service_customer_id?: components["schemas"]["Uuid"];
+                /** @description `true`: only accounts that are archived. `false`: only the others. */
+                readonly is_archived?: boolean;
             };
             readonly header?: never;
             readonly path?: never;
@@ -4750,6 +4774,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last grant of the page before. */
                 readonly starting_after?: components["schemas"]["GrantId"];
+                /** @description Whether the list begins with the oldest item or with the newest. */
+                readonly order?: components["parameters"]["Order"];
                 /** @description Only grants to this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only grants of this metric. */
@@ -4758,6 +4784,8 @@ export interface operations {
                 readonly currency?: components["schemas"]["CurrencyInput"];
                 /** @description Only grants that come from this contract. */
                 readonly contract_v1_id?: components["schemas"]["Uuid"];
+                /** @description Only grants that have this status now. */
+                readonly status?: components["schemas"]["GrantStatus"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -5089,6 +5117,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The `grant_id` of the last refill of the page before. */
                 readonly starting_after?: components["schemas"]["GrantId"];
+                /** @description Whether the list begins with the oldest item or with the newest. */
+                readonly order?: components["parameters"]["Order"];
             };
             readonly header?: never;
             readonly path: {
@@ -5128,10 +5158,24 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last event of the page before. The filters need not match this event. */
                 readonly starting_after?: components["schemas"]["EventId"];
+                /** @description The time that decides the order. */
+                readonly sort?: "accepted_at" | "occurred_at";
+                /** @description Whether the list begins with the oldest item or with the newest. */
+                readonly order?: components["parameters"]["Order"];
                 /** @description Only events of this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only events of this metric. */
                 readonly metric_id?: components["schemas"]["MetricId"];
+                /** @description Only events in this currency, in upper or lower case. Not together with `metric_id`. */
+                readonly currency?: components["schemas"]["CurrencyInput"];
+                /** @description Only events that occurred at this second or later. Only with `sort=occurred_at`. Without it, five calendar years before now. */
+                readonly start_at?: components["schemas"]["UnixTimestamp"];
+                /** @description Only events that occurred before this second. Only with `sort=occurred_at`. Without it, now. */
+                readonly end_at?: components["schemas"]["UnixTimestamp"];
+                /** @description Only events that have a top-level property of this name with this `value`. Only with `sort=occurred_at`, and together with `value`. */
+                readonly property?: components["schemas"]["PropertyName"];
+                /** @description The value of the `property`, as text; see `GET /v2/events/aggregate`. */
+                readonly value?: components["schemas"]["PropertyValue"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -5145,6 +5189,27 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "event_6556589f5e1f0c2b3a49586776a5b4c3",
+                     *           "metric_id": "metric_7c9e6679742540de944be07fc1f90ae7",
+                     *           "currency": null,
+                     *           "quantity": "4808",
+                     *           "account_id": "account_0f8fad5bd9cb469fa16570867728950e",
+                     *           "occurred_at": 1700158623,
+                     *           "properties": {
+                     *             "model": "large",
+                     *             "region": "eu"
+                     *           },
+                     *           "accepted_at": 1700158624,
+                     *           "created_at": 1700158624
+                     *         }
+                     *       ],
+                     *       "has_more": true
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["UsageEventPage"];
                 };
             };
@@ -5152,6 +5217,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -6399,6 +6465,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last contract of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
+                /** @description Whether the list begins with the oldest item or with the newest. */
+                readonly order?: components["parameters"]["Order"];
                 /** @description Only contracts of this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only contracts that have, or had, a line that follows this rate card. */

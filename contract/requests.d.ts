@@ -1275,6 +1275,8 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly order: "oldest" | "newest";
+                readonly query?: string;
                 readonly external_id?: string;
             };
             readonly header?: never;
@@ -1370,6 +1372,9 @@ export interface operations {
                 readonly limit: number;
                 readonly starting_after?: string;
                 readonly sort: "created_at" | "customer_name";
+                readonly query?: string;
+                readonly service_customer_id?: string;
+                readonly is_archived?: boolean;
             };
             readonly header?: never;
             readonly path?: never;
@@ -1821,10 +1826,12 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly order: "oldest" | "newest";
                 readonly account_id?: string;
                 readonly metric_id?: string;
                 readonly currency?: string;
                 readonly contract_v1_id?: string;
+                readonly status?: "active" | "scheduled" | "voided" | "archived" | "expired";
             };
             readonly header?: never;
             readonly path?: never;
@@ -2040,6 +2047,7 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly order: "oldest" | "newest";
             };
             readonly header?: never;
             readonly path: {
@@ -2063,8 +2071,15 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly sort: "accepted_at" | "occurred_at";
+                readonly order: "oldest" | "newest";
                 readonly account_id?: string;
                 readonly metric_id?: string;
+                readonly currency?: string;
+                readonly start_at?: number;
+                readonly end_at?: number;
+                readonly property?: string;
+                readonly value?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -2933,6 +2948,7 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly order: "oldest" | "newest";
                 readonly account_id?: string;
                 readonly rate_card_id?: string;
                 readonly external_id?: string;

@@ -309,7 +309,10 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   },
   voidEvent: { good: ({ voidedEventId }) => ({ target: `/v2/events/${voidedEventId}/void`, body: {} }) },
   listEventRevisions: { good: ({ eventId }) => ({ target: `/v2/events/${eventId}/revisions` }) },
-  listEvents: { good: fixed('/v2/events') },
+  listEvents: {
+    good: fixed('/v2/events'),
+    impossible: () => ({ target: '/v2/events?sort=occurred_at&start_at=2&end_at=1' }),
+  },
   aggregateEvents: {
     good: fixed('/v2/events/aggregate?property=model&value=large'),
     impossible: fixed('/v2/events/aggregate?property=model&value=large&start_at=5&end_at=5'),

@@ -30,7 +30,7 @@ class ReadAccounts {
     AccountPage page;
     String last = null;
     do {
-      page = accounts.listAccounts(2, last, null);
+      page = accounts.listAccounts(2, last, null, null, null, null);
       List<String> ids = page.getData().stream().map(Account::getId).toList();
       pages.add(ids);
       last = ids.get(ids.size() - 1);
