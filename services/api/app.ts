@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { RequestHandler } from 'express'
 import { type ClickHouse, forLongReads } from '../../shared/clickhouse/clickhouse.ts'
+import type { occurredEvents } from '../../shared/clickhouse/events/occurred-events.ts'
 import { reportedCurrencyRepository } from '../../shared/clickhouse/events/reported-currencies.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
@@ -52,6 +53,8 @@ export interface ApiDeps {
   simulatedUsage: SimulationDeps['usage']
   /** Reads usage as it was known at an earlier time, for invoices. */
   knownUsage: PreviewDeps['knownUsage']
+  /** Lists events by the time at which they occurred. */
+  occurredEvents: ReturnType<typeof occurredEvents>
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** Returns a time. The list of events already has every event that was accepted before it. */
@@ -75,7 +78,7 @@ export function apiApp(
   const [once, work] = [onceIn(pool), namespaceOperations(pool)]
   const events = usageEventRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
-  const list = listEvents({
+  const listAccepted = listEvents({
     events,
     list: usageEventListRepository(forLongReads(clickhouse)),
     listedUpTo: deps.listedUpTo,
@@ -94,7 +97,12 @@ export function apiApp(
       knownUsage: deps.knownUsage,
       listedUpTo: deps.listedUpTo,
     }),
-    ...eventOperations(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
+    ...eventOperations({
+      listAccepted,
+      listOccurred: (...page) => deps.occurredEvents.list(...page),
+      current: currentEvent(pool, findStored),
+      revisions: eventRevisions(pool, findStored),
+    }),
     ...currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)))),
     ...productOperations(work),
     ...priceOperations(work),

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { forLongReads } from '../../shared/clickhouse/clickhouse.ts'
+import { occurredEvents } from '../../shared/clickhouse/events/occurred-events.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
@@ -22,7 +23,7 @@ import type { readApiConfig } from './config.ts'
 
 export interface ApiParts extends Omit<
   ApiDeps,
-  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'simulatedUsage' | 'knownUsage'
+  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'simulatedUsage' | 'knownUsage' | 'occurredEvents'
 > {
   eventLog: Pick<EventLog, 'lag'>
   /** @see usageThroughRollups */
@@ -70,6 +71,7 @@ export function openApi(
         ratedUsage: ratedUsageReader(patient, rawReads),
         simulatedUsage: simulatedUsageReader(patient, rawReads),
         knownUsage: knownUsageReader(patient, rawReads),
+        occurredEvents: occurredEvents(patient, rawReads),
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },

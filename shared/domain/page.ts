@@ -1,10 +1,15 @@
 import { DomainError } from '../errors/domain-error.ts'
 
+/** The order of a list by time: the oldest item first, or the newest. */
+export type ListOrder = 'oldest' | 'newest'
+
 /** The page that a caller asks for. */
 export interface PageRequest {
   limit: number
   /** The id of the last item of the page before. */
   startingAfter?: string | undefined
+  /** Lists that have one order only ignore it. Default: the oldest item first. */
+  order?: ListOrder | undefined
 }
 
 /** One page of a list. */

@@ -2,7 +2,7 @@
  * The length of a key bucket in seconds. The sorting key of usage_events has, after the namespace, the five minutes in
  * which an event occurred (toStartOfFiveMinutes).
  */
-const KEY_BUCKET_S = 300
+export const KEY_BUCKET_S = 300
 
 /** The last second that a 32-bit time can hold. */
 export const LAST_SECOND = 2 ** 32 - 1

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { type ClickHouse, openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { occurredEvents } from '../../shared/clickhouse/events/occurred-events.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
@@ -96,6 +97,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       ratedUsage: ratedUsageReader(clickhouse, rawReads),
       simulatedUsage: simulatedUsageReader(clickhouse, rawReads),
       knownUsage: knownUsageReader(clickhouse, rawReads),
+      occurredEvents: occurredEvents(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // stored events count at once

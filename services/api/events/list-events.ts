@@ -27,11 +27,12 @@ export interface ListEventsDeps {
  * @throws DomainError malformed when startingAfter is not an event of the namespace
  */
 export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEvents {
-  return async (namespaceId, filter, { limit, startingAfter }) => {
+  return async (namespaceId, filter, { limit, startingAfter, order = 'oldest' }) => {
     // This must come first: then the query below finds every event that was accepted before this time.
     const before = unixSeconds(await listedUpTo())
     const after = startingAfter === undefined ? undefined : await keyOf(events, namespaceId, startingAfter)
-    return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)
+    const page = { order, limit: limit + 1, after, before }
+    return pageOf(await list.listByAcceptance(namespaceId, filter, page), limit)
   }
 }
 

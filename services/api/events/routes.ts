@@ -1,22 +1,39 @@
+import type { occurredEvents } from '../../../shared/clickhouse/events/occurred-events.ts'
 import type { EventRevision } from '../../../shared/domain/correct-event.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
 import { type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
+import { acceptedFilterOf, occurredFilterOf } from './event-query.ts'
 import type { ListEvents } from './list-events.ts'
 import type { CurrentEventOf, EventRevisionsOf } from './one-event.ts'
 
+/** The functions that find events. */
+export interface EventReads {
+  listAccepted: ListEvents
+  listOccurred: ReturnType<typeof occurredEvents>['list']
+  current: CurrentEventOf
+  revisions: EventRevisionsOf
+}
+
 /** Operations that answer usage events: the list, a single event, and its revisions. */
-export const eventOperations = (
-  list: ListEvents,
-  current: CurrentEventOf,
-  revisions: EventRevisionsOf,
-): Operation[] => [
+export const eventOperations = ({
+  listAccepted,
+  listOccurred,
+  current,
+  revisions,
+}: EventReads): Operation[] => [
   operation(
     'listEvents',
-    async ({ caller, query }) => {
-      const filter = { accountId: query.account_id, source: query.metric_id }
-      return pageToBody(await list(caller.namespaceId, filter, pageIn(query)), eventToBody)
+    async ({ caller: { namespaceId }, query, now, signal }) => {
+      if (query.sort === 'accepted_at')
+        return pageToBody(
+          await listAccepted(namespaceId, acceptedFilterOf(query), pageIn(query)),
+          eventToBody,
+        )
+      const page = { order: query.order, limit: query.limit, after: query.starting_after }
+      const filter = occurredFilterOf(query, now)
+      return pageToBody(await listOccurred(namespaceId, filter, page, signal()), eventToBody)
     },
     { isLong: 'alone' },
   ),

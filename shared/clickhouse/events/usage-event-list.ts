@@ -1,3 +1,5 @@
+import type { ListOrder } from '../../domain/page.ts'
+import { LAST_SECOND } from '../../domain/time-range.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { unixSeconds } from '../../time/microsecond-clock.ts'
 import { type ClickHouse, queryBytes, queryRows } from '../clickhouse.ts'
@@ -34,6 +36,16 @@ export interface UsageEventFilter {
   source: UsageSource | undefined
 }
 
+/** A page of the list by acceptance. */
+interface AcceptedPage {
+  order: ListOrder
+  limit: number
+  /** The key of the last event of the page before; undefined for the first page. */
+  after: AcceptanceKey | undefined
+  /** Unix second; events accepted in it or later are left out. */
+  before: number
+}
+
 interface KeyRow {
   second: number
   event_id: string
@@ -41,17 +53,27 @@ interface KeyRow {
 
 // Why no LIMIT BY or FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why no
 // buffering: with it, ClickHouse reads everything that an index has found before it returns the first rows.
-const KEYS_AFTER = `
+const KEYS = `
   SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
   FROM usage_events_by_acceptance
-  WHERE namespace_id = {namespaceId:String}
-    AND accepted_second >= toDateTime({second:UInt32}, 'UTC') -- the comparison of tuples alone does not use the index
-    AND (accepted_second, id) > (toDateTime({second:UInt32}, 'UTC'), toFixedString(unhex({id:String}), 16))
-    AND accepted_second < toDateTime({before:UInt32}, 'UTC')`
-const IN_ORDER = `
-  ORDER BY namespace_id, accepted_second, id
+  WHERE namespace_id = {namespaceId:String} AND accepted_second < toDateTime({before:UInt32}, 'UTC')`
+// Why two conditions: the comparison of tuples alone does not use the index.
+const KEYS_AFTER: Record<ListOrder, string> = {
+  oldest: `AND accepted_second >= toDateTime({second:UInt32}, 'UTC')
+    AND (accepted_second, id) > (toDateTime({second:UInt32}, 'UTC'), toFixedString(unhex({id:String}), 16))`,
+  newest: `AND accepted_second <= toDateTime({second:UInt32}, 'UTC')
+    AND (accepted_second, id) < (toDateTime({second:UInt32}, 'UTC'), toFixedString(unhex({id:String}), 16))`,
+}
+/** Keys before all others of the list. */
+const FIRST: Record<ListOrder, AcceptanceKey> = {
+  oldest: { acceptedSecond: 0, id: `event_${'0'.repeat(32)}` },
+  newest: { acceptedSecond: LAST_SECOND, id: `event_${'f'.repeat(32)}` },
+}
+const inOrder = (direction: string): string => `
+  ORDER BY namespace_id ${direction}, accepted_second ${direction}, id ${direction}
   LIMIT {limit:UInt32}
   SETTINGS read_in_order_use_buffering = 0`
+const IN_ORDER: Record<ListOrder, string> = { oldest: inOrder('ASC'), newest: inOrder('DESC') }
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 
@@ -103,23 +125,17 @@ export const usageEventListRepository = (client: ClickHouse) => {
   const events = usageEventRepository(client)
 
   return {
-    /**
-     * One page of events, each in its newest version.
-     *
-     * @param after the key of the last event of the page before, or undefined for the first page
-     * @param before Unix second; events accepted in it or later are left out
-     */
+    /** One page of events, each in its newest version. */
     async listByAcceptance(
       namespaceId: string,
       filter: UsageEventFilter,
-      after: AcceptanceKey | undefined,
-      before: number,
-      limit: number,
+      page: AcceptedPage,
     ): Promise<CurrentEvent[]> {
+      const { limit } = page
       const listed: CurrentEvent[] = []
-      let last: AcceptanceKey | undefined = after
+      let last: AcceptanceKey | undefined = page.after
       while (listed.length < limit) {
-        const keys = await listKeys(client, namespaceId, filter, { after: last, before, limit })
+        const keys = await listKeys(client, namespaceId, filter, { ...page, after: last })
         const current = await events.listByIds(
           namespaceId,
           [...new Set(keys.map(({ id }) => id))],
@@ -200,18 +216,19 @@ async function listKeys(
   client: ClickHouse,
   namespaceId: string,
   { accountId, source }: UsageEventFilter,
-  { after, before, limit }: { after: AcceptanceKey | undefined; before: number; limit: number },
+  { order, limit, after = FIRST[order], before }: AcceptedPage,
 ): Promise<(AcceptanceKey & { accountId: string })[]> {
   const query = [
-    KEYS_AFTER,
+    KEYS,
+    KEYS_AFTER[order],
     ...(accountId === undefined ? [] : [OF_ACCOUNT]),
     ...(source === undefined ? [] : [OF_SOURCE]),
-    IN_ORDER,
+    IN_ORDER[order],
   ].join('\n')
   const rows = await queryRows<KeyRow & { account_id: string }>(client, query, {
     namespaceId,
-    second: after?.acceptedSecond ?? 0,
-    id: after?.id.slice('event_'.length) ?? '0'.repeat(32),
+    second: after.acceptedSecond,
+    id: after.id.slice('event_'.length),
     before,
     limit,
     ...(accountId === undefined ? {} : { accountId }),

@@ -143,8 +143,10 @@ const KEY_BUCKET = 'toStartOfFiveMinutes(occurred_at)'
 /**
  * The conditions for reading events; each begins with a condition on the sorting key. No slot crosses the edge of a key
  * bucket, because a bucket is a multiple of a slot (build-epoch.ts).
+ *
+ * @returns undefined when nothing is read
  */
-function eventsOf(
+export function eventsOf(
   { ranges, slots, days }: UsageCover['events'],
   slotS: number,
 ): { condition: string; params: Record<string, unknown> } | undefined {

@@ -39,7 +39,8 @@ export const IN_RANGE = `
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
 export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
-const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
+/** The condition for events with a property. It goes with settingsOf. */
+export const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
 // Why the settings: the skip index selects only rows that have the requested token. A newer row of the same event may
 // lack the token; it would be skipped, and the old row would count. In exact mode, ClickHouse looks for newer rows. Both
@@ -132,7 +133,8 @@ function conditionsOf({ accountId, source, property }: UsageSelection): string {
     : `WHERE ${ofKey} AND voided = 0 ${WITH_PROPERTY}`
 }
 
-const settingsOf = ({ token }: { token?: string }): string =>
+/** The settings of a query that may have WITH_PROPERTY. */
+export const settingsOf = ({ token }: { token?: string }): string =>
   token?.endsWith('00') === true ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
 
 /** The parameters of IN_RANGE, except the namespace. @param range clamped, and not empty */

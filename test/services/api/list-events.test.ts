@@ -113,9 +113,127 @@ describe('the list of events over HTTP', function () {
       'account_id=x',
       'metric_id=usd',
       `account_id=${account.toUpperCase()}`,
-      'currency=usd',
+      'currency=dollars',
+      `currency=usd&metric_id=${world.metrics[0] ?? ''}`,
+      'sort=id',
+      'order=descending',
     ])
       expect((await page(world, query)).status, query).to.equal(400)
+  })
+
+  it('has a newest-first order of its own: the other one backwards, also within a second and on small pages', async () => {
+    const world = await makeStoredWorld(running, 3, 2)
+    const events = await fill(world)
+    const expected = inOrder(events).toReversed()
+    for (const limit of [3, 7, 100])
+      expect((await follow(world, '&order=newest', limit)).map(({ id }) => id)).to.deep.equal(expected)
+    for (const [query, isListed] of [
+      [
+        `&account_id=${world.accounts[1] ?? ''}`,
+        (event: UsageEvent) => event.accountId === world.accounts[1],
+      ],
+      ['&currency=USD', (event: UsageEvent) => event.source === 'usd'],
+    ] as const)
+      for (const order of ['oldest', 'newest']) {
+        const forwards = inOrder(events.filter(isListed))
+        const seen = (await follow(world, `${query}&order=${order}`, 5)).map(({ id }) => id)
+        expect(seen, query).to.deep.equal(order === 'oldest' ? forwards : forwards.toReversed())
+      }
+  })
+
+  describe('by occurrence', () => {
+    const BY_OCCURRENCE = '&sort=occurred_at'
+    const byId = (events: readonly UsageEvent[], order: string): string[] => {
+      const sorted = events.map(({ id }) => id).sort()
+      return order === 'newest' ? sorted.reverse() : sorted
+    }
+
+    it('has the events of every filter, in both orders, on pages of any size', async () => {
+      const world = await makeStoredWorld(running, 3, 2)
+      const events = await fill(world)
+      const coloured = await world.store(
+        ...['red', 'green', 'red'].map((color, n) => ({
+          source: 'usd',
+          key: `c${n}`,
+          properties: { color },
+          occurredAt: now - 1_000_000 * n - 5,
+        })),
+      )
+      const all = [...events, ...coloured]
+      const cases: [string, (event: UsageEvent) => boolean][] = [
+        ['', () => true],
+        [`&account_id=${world.accounts[2] ?? ''}`, (event) => event.accountId === world.accounts[2]],
+        ['&currency=Usd', (event) => event.source === 'usd'],
+        [
+          `&metric_id=${world.metrics[1] ?? ''}&account_id=${world.account}`,
+          (event) => event.source === world.metrics[1] && event.accountId === world.account,
+        ],
+        ['&property=color&value=red', (event) => event.properties.includes('red')],
+        [
+          `&start_at=${now - 50}&end_at=${now - 20}`,
+          ({ occurredAt }) => occurredAt >= now - 50 && occurredAt < now - 20,
+        ],
+        [`&start_at=${now - 50}&property=color&value=green`, () => false],
+      ]
+      for (const [query, isListed] of cases)
+        for (const order of ['oldest', 'newest'])
+          for (const limit of [4, 100]) {
+            const end = query.includes('end_at') ? '' : `&end_at=${now + 1}`
+            const seen = await follow(world, `${BY_OCCURRENCE}${query}&order=${order}${end}`, limit)
+            expect(
+              seen.map(({ id }) => id),
+              query,
+            ).to.deep.equal(byId(all.filter(isListed), order))
+            expect(seen.map(({ quantity }) => quantity)).to.not.include('999')
+          }
+    })
+
+    it('leaves out what is later than now, unless a later end is given', async () => {
+      const world = await makeStoredWorld(running)
+      const [past, future] = await world.store(
+        { source: 'usd', occurredAt: now - 60, key: 'past' },
+        { source: 'usd', occurredAt: now + 250, key: 'future' },
+      )
+      expect((await follow(world, BY_OCCURRENCE, 10)).map(({ id }) => id)).to.deep.equal([past?.id])
+      const later = await follow(world, `${BY_OCCURRENCE}&end_at=${now + 251}`, 10)
+      expect(later.map(({ id }) => id)).to.deep.equal([past?.id, future?.id])
+    })
+
+    it('begins after any id, of an event or not, and shows nothing of another company', async () => {
+      const [world, theirs] = [await makeStoredWorld(running), await makeStoredWorld(running)]
+      const events = await world.store(
+        ...[5, 4, 3].map((ago) => ({ source: 'usd', occurredAt: now - ago, key: `${ago}` })),
+      )
+      const ids = byId(events, 'oldest')
+      const between = `event_${(now - 4).toString(16)}${'0'.repeat(24)}`
+      const after = async (id: string, order: string) =>
+        (await page(world, `sort=occurred_at&order=${order}&starting_after=${id}`)).body.data.map(
+          ({ id: one }) => one,
+        )
+      expect(await after(between, 'oldest')).to.deep.equal(ids.slice(1))
+      expect(await after(between, 'newest')).to.deep.equal(ids.slice(0, 1))
+      expect((await page(theirs, `sort=occurred_at&starting_after=${between}`)).body).to.deep.equal({
+        data: [],
+        has_more: false,
+      })
+    })
+
+    it('refuses what does not go together', async () => {
+      const world = await makeStoredWorld(running)
+      for (const query of [
+        ...['start_at=1', 'end_at=1', 'property=a&value=b', 'sort=accepted_at&end_at=1'],
+        ...[
+          'sort=occurred_at&property=a',
+          'sort=occurred_at&value=a',
+          'sort=occurred_at&property=a b&value=c',
+        ],
+        `sort=occurred_at&currency=usd&metric_id=${world.metrics[0] ?? ''}`,
+        'sort=occurred_at&starting_after=x',
+      ])
+        expect((await page(world, query)).status, query).to.equal(400)
+      for (const query of ['start_at=5&end_at=5', 'start_at=6&end_at=5', `start_at=${now + 1_000}`])
+        expect((await page(world, `sort=occurred_at&${query}`)).status, query).to.equal(422)
+    })
   })
 
   it('ends before the second of the lowest acceptance that is still to be loaded, with a filter too', async function () {

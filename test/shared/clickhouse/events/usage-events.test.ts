@@ -66,9 +66,7 @@ describe('usage events in ClickHouse', function () {
       const listed = await usageEventListRepository(client).listByAcceptance(
         NAMESPACE,
         { accountId: accounts[0], source: 'eur' },
-        undefined,
-        acceptedSecond + 100,
-        1_000,
+        { order: 'oldest', limit: 1_000, after: undefined, before: acceptedSecond + 100 },
       )
       const counts = [...rare].map(([source, { count = 0n }]) => [source, Number(count)])
       return { rare: Object.fromEntries(counts) as Record<string, number>, listed: listed.length }
