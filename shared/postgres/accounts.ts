@@ -2,9 +2,10 @@ import type { Account } from '../domain/account.ts'
 import { type AccountKey, nameOfAccount } from '../domain/account-key.ts'
 import type { Changes } from '../domain/changes.ts'
 import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
-import { sortNameOf } from '../domain/sort-name.ts'
+import { searchTextOf } from '../domain/search-text.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
+import { SQL_OF_ORDER } from './core/list-order.ts'
 import type { Queryable } from './core/pool.ts'
 import {
   fieldsOf,
@@ -12,7 +13,9 @@ import {
   findingAndArchiving,
   firstRow,
   insertRow,
+  isFoundBy,
   type ResourceTable,
+  sortColumnsOf,
   updateRow,
 } from './core/resource-table.ts'
 import { isForeignKeyViolation } from './core/violations.ts'
@@ -26,6 +29,14 @@ export type AccountChanges = Changes<Pick<Account, 'name' | 'description' | 'ext
  * case, and accounts without a customer come last.
  */
 export type AccountSort = 'created_at' | 'customer_name'
+
+/** Which accounts a list has; undefined does not filter. */
+export interface AccountFilter {
+  /** Text that the account's name or external id or its customer's name contains, in any case. */
+  query?: string | undefined
+  customerId?: string | undefined
+  isArchived?: boolean | undefined
+}
 
 const ACCOUNTS: ResourceTable<Account> = {
   name: 'accounts',
@@ -54,23 +65,20 @@ const FOLLOW_CUSTOMER = `
   UPDATE accounts SET customer_sort_name = '0' || $3
   WHERE namespace_id = $1 AND customer_id = $2`
 
-const LIST: Record<AccountSort, { first: string; next: string }> = {
-  created_at: {
-    first: `SELECT ${FIELDS} FROM accounts WHERE namespace_id = $1
-      ORDER BY created_at DESC, account_id DESC LIMIT $2`,
-    next: `SELECT ${FIELDS} FROM accounts WHERE namespace_id = $1
-      AND (created_at, account_id) <
-        (SELECT created_at, account_id FROM accounts WHERE namespace_id = $1 AND account_id = $3)
-      ORDER BY created_at DESC, account_id DESC LIMIT $2`,
-  },
+/** The columns of each order, their direction, and how an account compares with the account before it. */
+const SORTS: Record<AccountSort, { columns: string[]; direction: string; isAfter: string }> = {
+  created_at: { columns: ['created_at', 'account_id'], ...SQL_OF_ORDER.newest },
   customer_name: {
-    first: `SELECT ${FIELDS} FROM accounts WHERE namespace_id = $1
-      ORDER BY customer_sort_name, sort_name, account_id LIMIT $2`,
-    next: `SELECT ${FIELDS} FROM accounts WHERE namespace_id = $1
-      AND (customer_sort_name, sort_name, account_id) >
-        (SELECT customer_sort_name, sort_name, account_id FROM accounts WHERE namespace_id = $1 AND account_id = $3)
-      ORDER BY customer_sort_name, sort_name, account_id LIMIT $2`,
+    columns: ['customer_sort_name', 'sort_name', 'account_id'],
+    ...SQL_OF_ORDER.oldest,
   },
+}
+const OF_CUSTOMER: Record<AccountSort, (parameter: string) => string> = {
+  created_at: (parameter) => `customer_id = ${parameter}`,
+  // Why the name: the index of this order begins with it. Few other customers have the same name.
+  customer_name: (parameter) => `customer_id = ${parameter}
+    AND customer_sort_name =
+      (SELECT '0' || sort_name FROM customers WHERE namespace_id = $1 AND customer_id = ${parameter})`,
 }
 
 /**
@@ -124,7 +132,7 @@ export const accountRepository = (db: Queryable) => ({
     return updateRow(db, ACCOUNTS, namespaceId, accountId, changes, sortNames).catch(explainCustomer)
   },
 
-  /** Updates the names by which a customer's accounts are sorted, in the transaction that renames the customer. */
+  /** Updates the names by which a customer's accounts are sorted and found, in the transaction that renames the customer. */
   async followCustomer(namespaceId: string, customerId: string, sortName: string): Promise<void> {
     await db.query(FOLLOW_TIMEOUT)
     await db.query(FOLLOW_CUSTOMER, [namespaceId, customerId, sortName])
@@ -134,28 +142,54 @@ export const accountRepository = (db: Queryable) => ({
     findByExternalId(db, ACCOUNTS, namespaceId, externalId),
 
   /** @throws DomainError malformed when startingAfter is no account of the namespace */
-  async list(namespaceId: string, sort: AccountSort, page: PageRequest): Promise<Page<Account>> {
-    const { limit, startingAfter } = page
+  async list(
+    namespaceId: string,
+    sort: AccountSort,
+    filter: AccountFilter,
+    { limit, startingAfter }: PageRequest,
+  ): Promise<Page<Account>> {
     if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
     await readInIndexOrder(db)
-    const { first, next } = LIST[sort]
-    const { rows } =
-      startingAfter === undefined
-        ? await db.query<Account>(first, [namespaceId, limit + 1])
-        : await db.query<Account>(next, [namespaceId, limit + 1, startingAfter])
+    const { text, values } = listStatement(namespaceId, sort, filter, limit + 1, startingAfter)
+    const { rows } = await db.query<Account>(text, values)
     return pageOf(rows, limit)
   },
 })
 
-/** Returns the names that an account is sorted by: its customer's name, then its own. */
+/** The statement of a page. Each combination of filters is a statement of its own. */
+function listStatement(
+  namespaceId: string,
+  sort: AccountSort,
+  { query, customerId, isArchived }: AccountFilter,
+  rows: number,
+  startingAfter: string | undefined,
+): { text: string; values: unknown[] } {
+  const { columns, direction, isAfter } = SORTS[sort]
+  const values: unknown[] = [namespaceId, rows]
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const conditions = ['namespace_id = $1']
+  if (customerId !== undefined) conditions.push(OF_CUSTOMER[sort](parameter(customerId)))
+  if (isArchived !== undefined) conditions.push(`archived_at IS ${isArchived ? 'NOT ' : ''}NULL`)
+  if (query !== undefined) conditions.push(isFoundBy(parameter(searchTextOf(query))))
+  if (startingAfter !== undefined)
+    conditions.push(`(${columns.join(', ')}) ${isAfter}
+      (SELECT ${columns.join(', ')} FROM accounts WHERE namespace_id = $1 AND account_id = ${parameter(startingAfter)})`)
+  return {
+    text: `SELECT ${FIELDS} FROM accounts WHERE ${conditions.join(' AND ')}
+      ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')} LIMIT $2`,
+    values,
+  }
+}
+
+/** Returns the names that an account is sorted by and found by: its own, its external id, its customer's name. */
 async function sortNamesOf(
   db: Queryable,
   namespaceId: string,
-  { name, customerId }: AccountChanges,
+  { name, externalId, customerId }: AccountChanges,
 ): Promise<object> {
   return {
-    sort_name: name === undefined ? undefined : sortNameOf(name),
+    ...sortColumnsOf({ name, externalId }),
     customer_sort_name:
       customerId === undefined ? undefined : await customerSortName(db, namespaceId, customerId),
   }

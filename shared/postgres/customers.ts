@@ -2,7 +2,7 @@ import type { Changes } from '../domain/changes.ts'
 import { isUnchanged } from '../domain/changes.ts'
 import type { Customer } from '../domain/customer.ts'
 import type { PageRequest } from '../domain/page.ts'
-import { sortNameOf } from '../domain/sort-name.ts'
+import { searchTextOf } from '../domain/search-text.ts'
 import { accountRepository } from './accounts.ts'
 import type { Queryable } from './core/pool.ts'
 import {
@@ -11,8 +11,16 @@ import {
   insertInOrder,
   listRows,
   type ResourceTable,
+  sortColumnsOf,
   updateRow,
 } from './core/resource-table.ts'
+
+/** Which customers a list has; undefined does not filter. */
+export interface CustomerFilter {
+  externalId?: string | undefined
+  /** Text that the customer's name or external id contains, in any case. */
+  query?: string | undefined
+}
 
 export type NewCustomer = Omit<Customer, 'createdAt' | 'updatedAt'>
 
@@ -37,7 +45,7 @@ export const customerRepository = (db: Queryable) => ({
    * Inserts a customer, within a transaction. @throws DomainError conflict when another customer has the external id
    */
   insert: (namespaceId: string, customer: NewCustomer) =>
-    insertInOrder(db, CUSTOMERS, namespaceId, customer, { sort_name: sortNameOf(customer.name) }),
+    insertInOrder(db, CUSTOMERS, namespaceId, customer, sortColumnsOf(customer)),
 
   find: (namespaceId: string, customerId: string) => findRow(db, CUSTOMERS, namespaceId, customerId),
 
@@ -55,14 +63,21 @@ export const customerRepository = (db: Queryable) => ({
   ): Promise<Customer | undefined> {
     if (isUnchanged(changes)) return this.find(namespaceId, customerId)
     const before = await firstRow<{ sortName: string }>(db, LOCK, [namespaceId, customerId])
-    const sortName = changes.name === undefined ? undefined : sortNameOf(changes.name)
-    const changed = await updateRow(db, CUSTOMERS, namespaceId, customerId, changes, { sort_name: sortName })
+    const columns = sortColumnsOf(changes)
+    const { sort_name: sortName } = columns
+    const changed = await updateRow(db, CUSTOMERS, namespaceId, customerId, changes, columns)
     if (sortName !== undefined && sortName !== before?.sortName)
       await accountRepository(db).followCustomer(namespaceId, customerId, sortName)
     return changed
   },
 
-  /** @param externalId limits the list to the customer with this external id; undefined for all */
-  list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
-    listRows(db, CUSTOMERS, namespaceId, { external_id: externalId }, page),
+  list: (namespaceId: string, { externalId, query }: CustomerFilter, page: PageRequest) =>
+    listRows(
+      db,
+      CUSTOMERS,
+      namespaceId,
+      { external_id: externalId },
+      page,
+      query === undefined ? undefined : searchTextOf(query),
+    ),
 })

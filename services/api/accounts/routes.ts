@@ -23,7 +23,12 @@ export const accountOperations = (
     }),
   ),
   read('listAccounts', pageOf(accountToBody), ({ db, namespaceId, query }) =>
-    accountRepository(db).list(namespaceId, query.sort, pageIn(query)),
+    accountRepository(db).list(
+      namespaceId,
+      query.sort,
+      { query: query.query, customerId: query.service_customer_id, isArchived: query.is_archived },
+      pageIn(query),
+    ),
   ),
   operation('getAccount', async ({ caller: { namespaceId }, params }) =>
     accountToBody(await getAccount(findAccount, { namespaceId, accountId: params.account_id })),

@@ -21,7 +21,11 @@ export const customerOperations = ({ read, change, once }: NamespaceOperations):
       }),
   ),
   read('listCustomers', pageOf(customerToBody), ({ db, namespaceId, query }) =>
-    customerRepository(db).list(namespaceId, query.external_id, pageIn(query)),
+    customerRepository(db).list(
+      namespaceId,
+      { externalId: query.external_id, query: query.query },
+      pageIn(query),
+    ),
   ),
   read('getCustomer', customerToBody, ({ db, namespaceId, params }) =>
     customerRepository(db).find(namespaceId, params.customer_id),

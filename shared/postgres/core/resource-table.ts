@@ -1,8 +1,10 @@
 import { type Changes, isUnchanged } from '../../domain/changes.ts'
 import { type Page, pageOf, type PageRequest, unknownCursor } from '../../domain/page.ts'
+import { sortNameOf } from '../../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../../errors/domain-error.ts'
 import { lockCreation } from '../locks/creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'
+import { SQL_OF_ORDER } from './list-order.ts'
 import type { Queryable } from './pool.ts'
 import { setOnce, unset } from './set-once.ts'
 import { isUniqueViolation } from './violations.ts'
@@ -192,10 +194,12 @@ export const findingAndArchiving = <T extends Identified>(db: Queryable, table: 
 })
 
 /**
- * Lists a page in order of creation.
+ * Lists a page in order of creation, the oldest or the newest first.
  *
  * @param filter values of columns; undefined values do not filter. Each combination of filters is a statement of its
  *   own, and has its index
+ * @param search lists only rows whose search_text contains the text in its search form (searchTextOf). It has no index:
+ *   the list is read until the page is full
  * @throws DomainError malformed when startingAfter is not in the namespace
  */
 export async function listRows<T extends Identified>(
@@ -203,27 +207,49 @@ export async function listRows<T extends Identified>(
   table: ResourceTable<T>,
   namespaceId: string,
   filter: Readonly<Record<string, string | undefined>>,
-  { limit, startingAfter }: PageRequest,
+  { limit, startingAfter, order = 'oldest' }: PageRequest,
+  search?: string,
 ): Promise<Page<T>> {
   const { name, columns } = table
+  const { direction, isAfter } = SQL_OF_ORDER[order]
   const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
   const values: unknown[] = [namespaceId, limit + 1, ...wanted.map(([, value]) => value)]
   const conditions = wanted.map(([column], nth) => `${column} = $${nth + 3}`)
+  if (search !== undefined) conditions.push(isFoundBy(`$${values.push(search)}`))
   if (startingAfter !== undefined) {
     if ((await findRow(db, table, namespaceId, startingAfter)) === undefined) throw unknownCursor()
     const cursor = `$${values.push(startingAfter)}`
-    conditions.push(`(created_at, ${columns.id}) >
+    conditions.push(`(created_at, ${columns.id}) ${isAfter}
       (SELECT created_at, ${columns.id} FROM ${name} WHERE namespace_id = $1 AND ${columns.id} = ${cursor})`)
   }
   await readInIndexOrder(db)
   const { rows } = await db.query<T>(
     `SELECT ${fieldsOf(table)} FROM ${name}
     WHERE ${['namespace_id = $1', ...conditions].join(' AND ')}
-    ORDER BY created_at, ${columns.id} LIMIT $2`,
+    ORDER BY created_at ${direction}, ${columns.id} ${direction} LIMIT $2`,
     values,
   )
   return pageOf(rows, limit)
 }
+
+/** The columns without case, of a name and an external id that are given; undefined stays as it is. */
+export const sortColumnsOf = ({
+  name,
+  externalId,
+}: {
+  name?: string | undefined
+  externalId?: string | null | undefined
+}) => ({
+  sort_name: name === undefined ? undefined : sortNameOf(name),
+  sort_external_id: typeof externalId === 'string' ? sortNameOf(externalId) : externalId,
+})
+
+/**
+ * The condition that a row is found by a text. Why strpos: in a pattern, some characters would have a meaning.
+ *
+ * @param parameter the parameter with the text in its search form; see searchTextOf
+ */
+export const isFoundBy = (parameter: string): string => `strpos(search_text, ${parameter}) > 0`
 
 /** @param code the code of the error when another resource has the external id */
 export const explainTaken = (

@@ -78,7 +78,7 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
     await inNamespace(pool, namespaceId, async (client) => {
       const { db, plans } = explaining(client)
       for (const startingAfter of [undefined, listed[ACCOUNTS / 2], listed[ACCOUNTS - PAGE - 2]])
-        await accountRepository(db).list(namespaceId, 'customer_name', { limit: PAGE, startingAfter })
+        await accountRepository(db).list(namespaceId, 'customer_name', {}, { limit: PAGE, startingAfter })
       const pages = plans.filter((steps) => steps[0]?.['Node Type'] === 'Limit')
       expect(pages.length).to.equal(3)
       for (const steps of pages) {
