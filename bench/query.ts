@@ -1,4 +1,5 @@
 import { deepStrictEqual } from 'node:assert'
+import { randomUUID } from 'node:crypto'
 import { type ClickHouse, queryRows } from '../shared/clickhouse/clickhouse.ts'
 import { usageAggregateRepository } from '../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../shared/clickhouse/usage/usage-through-rollups.ts'
@@ -53,6 +54,9 @@ const WARM_UP = 20
 const FEW = 20
 const RAW_READS = 5
 const READS_EACH = 10
+/** Rollups have slots of this time before now, and of a few days more. */
+const SLOTS_FOR_S = 30 * 86_400
+const DAYS_BETWEEN_S = 4 * 86_400
 const WARM_WITHIN_MS = 600_000
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
@@ -279,6 +283,37 @@ function kindsOf(dataSet: DataSet, requestIds: readonly string[]): (readonly Kin
         paths: () => having('model', pick(MODELS)),
         requestsMax: FEW,
       },
+    ],
+    ...listKinds(dataSet),
+  ]
+}
+
+/** Pages of events by occurrence that begin at any time, and searches for accounts by name. */
+function listKinds({ startAt, endAt }: DataSet): (readonly Kind[])[] {
+  const slotsFrom = endAt - SLOTS_FOR_S
+  const timeIn = (from: number, to: number) => from + 1 + Math.floor(Math.random() * (to - from))
+  const events = (query: string, from: number, to: number) =>
+    `/v2/events?sort=occurred_at&order=newest&end_at=${timeIn(from, to)}${query}`
+  const ofAccount = () => `&account_id=${accountId(accountOfDraw(Math.random()))}`
+  return [
+    [
+      {
+        name: 'events of an account before any time of 30 days',
+        paths: () => events(ofAccount(), slotsFrom, endAt),
+      },
+      {
+        name: 'events of an account before any time of 90 to 33 days ago',
+        paths: () => events(ofAccount(), startAt, slotsFrom - DAYS_BETWEEN_S),
+        requestsMax: FEW,
+      },
+      { name: 'events of all accounts before any time', paths: () => events('', startAt, endAt) },
+    ],
+    [
+      {
+        name: `accounts by a text that none of ${ACCOUNTS} has`,
+        paths: () => `/v2/accounts?query=${randomUUID()}`,
+      },
+      { name: 'accounts by a text that all have', paths: () => '/v2/accounts?query=MADE' },
     ],
   ]
 }

@@ -11,6 +11,7 @@ import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/pa
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { contractLineRepository } from './contract-lines.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
+import { SQL_OF_ORDER, type SqlOfOrder } from './core/list-order.ts'
 import type { Queryable } from './core/pool.ts'
 import { explainTaken } from './core/resource-table.ts'
 import { isExclusionViolation } from './core/violations.ts'
@@ -83,13 +84,13 @@ const TOUCH = `
   RETURNING ${COLUMNS}`
 // PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null. So each combination
 // of filters can use its index.
-const LIST = `
+const listStatement = ({ direction, isAfter }: SqlOfOrder): string => `
   SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
     AND ($4::text IS NULL OR external_id = $4)
-    AND ($5::uuid IS NULL OR (created_at, contract_id) >
+    AND ($5::uuid IS NULL OR (created_at, contract_id) ${isAfter}
       (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
-  ORDER BY created_at, contract_id LIMIT $2`
+  ORDER BY created_at ${direction}, contract_id ${direction} LIMIT $2`
 const LIST_IN_FORCE = `
   SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
     AND starts_at <= to_timestamp($3) AND coalesce(ends_at > to_timestamp($3), true) AND coalesce(cancel_at > to_timestamp($3), true)
@@ -97,18 +98,18 @@ const LIST_IN_FORCE = `
       (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $4))
   ORDER BY created_at, contract_id LIMIT $2`
 // Why DISTINCT: a contract may have followed the card several times.
-const LIST_OF_CARD = `
+const listOfCardStatement = ({ direction, isAfter }: SqlOfOrder): string => `
   SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
   FROM (
     SELECT DISTINCT contract_created_at, contract_id FROM contract_lines WHERE namespace_id = $1 AND rate_card_id = $6
       AND ($3::text IS NULL OR account_id = $3)
       AND ($4::text IS NULL OR contract_id =
         (SELECT contract_id FROM contracts WHERE namespace_id = $1 AND external_id = $4))
-      AND ($5::uuid IS NULL OR (contract_created_at, contract_id) >
+      AND ($5::uuid IS NULL OR (contract_created_at, contract_id) ${isAfter}
         (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
-    ORDER BY contract_created_at, contract_id LIMIT $2
+    ORDER BY contract_created_at ${direction}, contract_id ${direction} LIMIT $2
   ) AS follower JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = follower.contract_id
-  ORDER BY follower.contract_created_at, follower.contract_id`
+  ORDER BY follower.contract_created_at ${direction}, follower.contract_id ${direction}`
 const NEWEST_CREDITS = `
   SELECT n.contract_line_id, newest.period_start_at
   FROM unnest($2::text[]) AS n (contract_line_id),
@@ -279,22 +280,22 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Lists contracts without their lines, in order of creation.
+   * Lists contracts without their lines in order of creation, the oldest or the newest first.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
   async listRecords(
     namespaceId: string,
     { accountId, rateCardId, externalId }: ContractFilter,
-    { limit, startingAfter }: PageRequest,
+    { limit, startingAfter, order = 'oldest' }: PageRequest,
   ): Promise<Page<ContractRecord>> {
     if (startingAfter !== undefined && (await this.findRecord(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
     await readInIndexOrder(db)
     const values = [namespaceId, limit + 1, accountId ?? null, externalId ?? null, startingAfter ?? null]
     const { rows } = await (rateCardId === undefined
-      ? db.query<ContractRow>(LIST, values)
-      : db.query<ContractRow>(LIST_OF_CARD, [...values, rateCardId]))
+      ? db.query<ContractRow>(listStatement(SQL_OF_ORDER[order]), values)
+      : db.query<ContractRow>(listOfCardStatement(SQL_OF_ORDER[order]), [...values, rateCardId]))
     return pageOf(rows.map(contractFromRow), limit)
   },
 

@@ -2,11 +2,12 @@ import { type Amount, amountFromDatabase, formatAmount } from '../amount/amount.
 import { parseRatio } from '../amount/ratio.ts'
 import type { AccountKey } from '../domain/account-key.ts'
 import type { CreditGrant } from '../domain/billing/credit.ts'
-import type { Grant } from '../domain/grant.ts'
+import type { Grant, GrantStatus } from '../domain/grant.ts'
 import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
+import { SQL_OF_ORDER, type SqlOfOrder } from './core/list-order.ts'
 import type { Queryable } from './core/pool.ts'
 import { setOnce } from './core/set-once.ts'
 import { isForeignKeyViolation } from './core/violations.ts'
@@ -23,6 +24,8 @@ export interface GrantFilter {
   accountId?: string | undefined
   source?: UsageSource | undefined
   contractId?: string | undefined
+  /** The status that grants have at a time. */
+  status?: { is: GrantStatus; at: Date } | undefined
 }
 
 interface GrantRow {
@@ -84,17 +87,28 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
+const IS_ENDED = '(voided_at IS NOT NULL OR archived_at IS NOT NULL)'
+const IS_EXPIRED = 'coalesce(expires_at <= $7::timestamptz, false)'
+/** The conditions for each status at the time $7; see grantStatus. */
+const HAS_STATUS: Record<GrantStatus, string> = {
+  voided: 'voided_at IS NOT NULL',
+  archived: 'voided_at IS NULL AND archived_at IS NOT NULL',
+  expired: `NOT ${IS_ENDED} AND ${IS_EXPIRED}`,
+  scheduled: `NOT ${IS_ENDED} AND NOT ${IS_EXPIRED} AND effective_at > $7::timestamptz`,
+  active: `NOT ${IS_ENDED} AND NOT ${IS_EXPIRED} AND effective_at <= $7::timestamptz`,
+}
 // PostgreSQL plans this statement for each call, and leaves out conditions whose parameter is null. So each combination
-// of filters can use its index. Only the filter by contract has no index, because a contract's grants are mostly of one
-// account and source.
-const LIST = `
+// of filters can use its index. Two filters have no index: that by contract, because a contract's grants are mostly of
+// one account and source, and that by status, because time changes it.
+const listStatement = ({ direction, isAfter }: SqlOfOrder, status: GrantStatus | undefined): string => `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
     AND ($4::text IS NULL OR source = $4)
     AND ($6::uuid IS NULL OR contract_v1_id = $6)
-    AND ($5::text IS NULL OR (created_at, grant_id) >
+    AND ($7::timestamptz IS NULL OR ${status === undefined ? 'true' : HAS_STATUS[status]})
+    AND ($5::text IS NULL OR (created_at, grant_id) ${isAfter}
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
-  ORDER BY created_at, grant_id LIMIT $2`
+  ORDER BY created_at ${direction}, grant_id ${direction} LIMIT $2`
 
 // Credit as it was known at $5: later grants are left out, and later voidings and archivings are ignored. If $5 is
 // null, credit as it is now. Keys are looked up one by one. Otherwise PostgreSQL would read all grants of the namespace
@@ -279,22 +293,23 @@ export const grantRepository = (db: Queryable) => ({
   },
 
   /**
-   * Lists grants in order of creation.
+   * Lists grants in order of creation, the oldest or the newest first.
    *
    * @throws DomainError malformed when startingAfter is no grant of the namespace
    */
   async list(
     namespaceId: string,
-    { accountId, source, contractId }: GrantFilter,
+    { accountId, source, contractId, status }: GrantFilter,
     page: PageRequest,
   ): Promise<Page<Grant>> {
-    const { limit, startingAfter } = page
+    const { limit, startingAfter, order = 'oldest' } = page
     if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
     await readInIndexOrder(db)
     const filter = [accountId ?? null, source ?? null]
     const values = [namespaceId, limit + 1, ...filter, startingAfter ?? null, contractId ?? null]
-    const { rows } = await db.query<GrantRow>(LIST, values)
+    const text = listStatement(SQL_OF_ORDER[order], status?.is)
+    const { rows } = await db.query<GrantRow>(text, [...values, status?.at ?? null])
     return pageOf(rows.map(grantFromRow), limit)
   },
 })

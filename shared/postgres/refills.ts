@@ -2,6 +2,7 @@ import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
 import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import type { Refill } from '../domain/refill.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
+import { SQL_OF_ORDER, type SqlOfOrder } from './core/list-order.ts'
 import type { Queryable } from './core/pool.ts'
 import type { RefillConfigurationKey } from './refill-configurations.ts'
 
@@ -47,10 +48,10 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp())`
 const OF_CONFIGURATION = 'namespace_id = $1 AND account_id = $2 AND metric_id = $3'
 const FIND_OCCURRENCE = `SELECT occurrence FROM refills WHERE ${OF_CONFIGURATION} AND grant_id = $4`
-const LIST = `
+const listStatement = ({ direction, isAfter }: SqlOfOrder): string => `
   SELECT ${COLUMNS} FROM refills
-  WHERE ${OF_CONFIGURATION} AND occurrence > $5::bigint
-  ORDER BY occurrence LIMIT $4`
+  WHERE ${OF_CONFIGURATION} AND ($5::bigint IS NULL OR occurrence ${isAfter} $5)
+  ORDER BY occurrence ${direction} LIMIT $4`
 // The limits of refills use this database's clock, not the clock of the namespace.
 const HISTORIES = `
   SELECT last.effective_at,
@@ -102,17 +103,17 @@ export const refillRepository = (db: Queryable) => ({
   },
 
   /**
-   * Lists the refills of a configuration, in order of creation.
+   * Lists the refills of a configuration in order of creation, the oldest or the newest first.
    *
    * @throws DomainError malformed when startingAfter is not the grant of one of these refills
    */
   async list(
     namespaceId: string,
     { accountId, metricId }: RefillConfigurationKey,
-    { limit, startingAfter }: PageRequest,
+    { limit, startingAfter, order = 'oldest' }: PageRequest,
   ): Promise<Page<Refill>> {
     const ofConfiguration = [namespaceId, accountId, metricId]
-    let after = '0'
+    let after: string | null = null
     if (startingAfter !== undefined) {
       const found = await db.query<{ occurrence: string }>(FIND_OCCURRENCE, [
         ...ofConfiguration,
@@ -122,7 +123,11 @@ export const refillRepository = (db: Queryable) => ({
       after = found.rows[0].occurrence
     }
     await readInIndexOrder(db)
-    const { rows } = await db.query<RefillRow>(LIST, [...ofConfiguration, limit + 1, after])
+    const { rows } = await db.query<RefillRow>(listStatement(SQL_OF_ORDER[order]), [
+      ...ofConfiguration,
+      limit + 1,
+      after,
+    ])
     return pageOf(rows.map(refillFromRow), limit)
   },
 })

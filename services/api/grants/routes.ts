@@ -27,7 +27,8 @@ export const grantOperations = ({ read, change, once }: NamespaceOperations): Op
       const now = clock()
       return pageToBody(page, (grant) => grantToBody(grant, now))
     },
-    ({ db, namespaceId, query }) => grantRepository(db).list(namespaceId, filterOf(query), pageIn(query)),
+    ({ db, namespaceId, query, clock }) =>
+      grantRepository(db).list(namespaceId, filterOf(query, clock()), pageIn(query)),
   ),
   read('getGrant', toBody, ({ db, namespaceId, params }) =>
     grantRepository(db).find(namespaceId, params.grant_id),
@@ -58,10 +59,14 @@ function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
   }
 }
 
-/** @throws DomainError malformed when the query names a metric and a currency, because no grant has both */
-function filterOf(query: RequestOf<'listGrants'>['query']): GrantFilter {
-  const { account_id: accountId, contract_v1_id: contractId } = query
-  return { accountId, source: optionalSource(query, 'malformed'), contractId }
+/**
+ * @param now the time at which a grant must have the status
+ * @throws DomainError malformed when the query names a metric and a currency, because no grant has both
+ */
+function filterOf(query: RequestOf<'listGrants'>['query'], now: Date): GrantFilter {
+  const { account_id: accountId, contract_v1_id: contractId, status: is } = query
+  const status = is === undefined ? undefined : { is, at: now }
+  return { accountId, source: optionalSource(query, 'malformed'), contractId, status }
 }
 
 /**

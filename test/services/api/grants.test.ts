@@ -57,6 +57,42 @@ describe('grants over HTTP', function () {
     }
   })
 
+  it('are listed by their status, in both orders, and every grant by exactly one', async () => {
+    const account = await make('/v2/accounts')
+    const times = [
+      {},
+      { effective_at: now + 100_000 },
+      { expires_at: now - 5 },
+      { expires_at: now + 100_000 },
+    ]
+    const made: string[] = []
+    for (const verbs of [[], ['void'], ['archive'], ['archive', 'void']])
+      for (const fields of times) {
+        const { id } = await grant({ account_id: account, currency: 'usd', ...fields })
+        for (const verb of verbs) await act(id, verb)
+        made.push(id)
+      }
+    const list = async (query: string) => {
+      const ids: string[] = []
+      for (let hasMore = true; hasMore;) {
+        const after = ids.length === 0 ? '' : `&starting_after=${ids.at(-1) ?? ''}`
+        const { body } = await api.get<Page>(`/v2/grants?account_id=${account}&limit=3${after}${query}`)
+        ids.push(...body.data.map(({ id }) => id))
+        hasMore = body.has_more
+      }
+      return ids
+    }
+    const shown = (await api.get<Page>(`/v2/grants?account_id=${account}`)).body.data
+    expect(shown.map(({ id }) => id)).to.deep.equal(made)
+    for (const status of ['active', 'scheduled', 'voided', 'archived', 'expired']) {
+      const expected = shown.filter((one) => one.status === status).map(({ id }) => id)
+      expect(expected.length, status).to.be.greaterThan(0)
+      expect(await list(`&status=${status}`), status).to.deep.equal(expected)
+      expect(await list(`&status=${status}&order=newest`), status).to.deep.equal(expected.toReversed())
+    }
+    expect((await api.get('/v2/grants?status=new')).status).to.equal(400)
+  })
+
   it('count no more once they are voided or archived, and doing it again changes nothing', async () => {
     const account = await make('/v2/accounts')
     const total = async () =>

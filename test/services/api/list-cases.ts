@@ -33,8 +33,10 @@ const makeContract = async (api: ApiClient): Promise<Item> => {
   return api.create('/v2/contracts', { account_id, currency: 'usd', cadence: 'month' })
 }
 
-/** Every list of resources in openapi.yaml, in each of its orders. */
-export const LIST_CASES: readonly ListCase[] = [
+/** The lists that have a parameter `order`. */
+const ORDERED = ['/v2/customers', '/v2/grants', '/v2/contracts']
+
+const LISTS: readonly ListCase[] = [
   {
     target: '/v2/customers',
     table: 'customers',
@@ -105,4 +107,14 @@ export const LIST_CASES: readonly ListCase[] = [
     cursorOf: idOf,
   },
   { target: '/v2/contracts', table: 'contracts', grows: 'at the end', make: makeContract, cursorOf: idOf },
+]
+
+/** Every list of resources in openapi.yaml, in each of its orders. */
+export const LIST_CASES: readonly ListCase[] = [
+  ...LISTS,
+  ...LISTS.filter(({ target }) => ORDERED.includes(target)).map((list): ListCase => ({
+    ...list,
+    target: `${list.target}?order=newest`,
+    grows: 'at the start',
+  })),
 ]
