@@ -759,6 +759,14 @@ describe('contracts over HTTP', function () {
       expect(await list(`rate_card_id=${rate_card_id}&limit=1&starting_after=${ended.id}`)).to.deep.equal([
         changed.id,
       ])
+      expect(await list(`rate_card_id=${rate_card_id}&order=newest`)).to.deep.equal([
+        elsewhere.id,
+        changed.id,
+        ended.id,
+      ])
+      expect(
+        await list(`rate_card_id=${rate_card_id}&order=newest&starting_after=${changed.id}`),
+      ).to.deep.equal([ended.id])
       expect(await list(`rate_card_id=${other}`)).to.deep.equal([changed.id])
       expect(await list(`rate_card_id=${rate_card_id}&account_id=${account}`)).to.deep.equal([
         ended.id,

@@ -60,16 +60,20 @@ describe('a refill', function () {
     }
     const all = await world.refills()
     expect(all.map(({ occurrence }) => occurrence)).to.deep.equal([1, 2, 3, 4, 5])
-    const listed: string[] = []
-    for (;;) {
-      const after = listed.length === 0 ? '' : `&starting_after=${listed.at(-1) ?? ''}`
-      const { body } = await world.api.get<{ data: { grant_id: string }[]; has_more: boolean }>(
-        `${world.path}/refills?limit=2${after}`,
-      )
-      listed.push(...body.data.map(({ grant_id }) => grant_id))
-      if (!body.has_more) break
+    const list = async (order: string) => {
+      const listed: string[] = []
+      for (;;) {
+        const after = listed.length === 0 ? '' : `&starting_after=${listed.at(-1) ?? ''}`
+        const { body } = await world.api.get<{ data: { grant_id: string }[]; has_more: boolean }>(
+          `${world.path}/refills?limit=2${after}${order}`,
+        )
+        listed.push(...body.data.map(({ grant_id }) => grant_id))
+        if (!body.has_more) return listed
+      }
     }
-    expect(listed).to.deep.equal(all.map(({ grant_id }) => grant_id))
+    const ids = all.map(({ grant_id }) => grant_id)
+    expect(await list('')).to.deep.equal(ids)
+    expect(await list('&order=newest')).to.deep.equal(ids.toReversed())
     const other = await world.grantMetric({ amount: '1' })
     expect((await world.api.get(`${world.path}/refills?starting_after=${other}`)).status).to.equal(400)
   })
