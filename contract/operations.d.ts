@@ -813,6 +813,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get usage by period, account or property
+         * @description The usage of one metric or currency in a range: the total, and with `group_by` the groups with the largest
+         *     quantities. Exactly one of `metric_id` and `currency` is required.
+         *
+         *     `data` has the groups, the largest quantity first; equal quantities by account id or value. `rest` is all other
+         *     groups together, under the same aggregation. `without` is the events that lack the property. With the
+         *     aggregations `sum` and `count`, `data`, `rest` and `without` add up to `total`.
+         *
+         *     With `period`, each of them has `periods`: one for each UTC day or month that overlaps the range, without gaps,
+         *     with only the usage in the range. Such a range may overlap at most 3,700 days, and `limit` times the number of
+         *     periods may be at most 40,000.
+         *
+         *     The value of a property is the text by which `GET /v2/events/aggregate` finds it. Events whose property is
+         *     null, a list, an object, an empty text or a text of more than 500 characters are in `without`. Usage by property
+         *     is read from the events. If the range has more than 5,000,000 events or 1,000,000 values, the answer is 422:
+         *     give an `account_id` or a shorter range.
+         */
+        readonly get: operations["getUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/products": {
         readonly parameters: {
             readonly query?: never;
@@ -2161,6 +2195,65 @@ export interface components {
         readonly ProductChanges: {
             readonly name?: string;
             /** @description Null clears it. */
+        /** @enum {string} */
+        readonly UsageGrouping: "account" | "property";
+        readonly GroupedUsage: {
+            /** @description Null for a currency. */
+            readonly metric_id: components["schemas"]["MetricId"] | null;
+            /** @description Null for a metric. */
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly aggregation: components["schemas"]["UsageAggregation"];
+            /** @description Null if usage is not grouped. Then `data` is empty. */
+            readonly group_by: components["schemas"]["UsageGrouping"] | null;
+            /** @description The property by whose value usage is grouped. */
+            readonly property: components["schemas"]["PropertyName"] | null;
+            /** @description All usage in the range. */
+            readonly total: components["schemas"]["UsageSeries"];
+            /** @description The groups with the largest quantities, the largest first. */
+            readonly data: readonly components["schemas"]["UsageGroup"][];
+            /** @description All other groups. Null if there are none. */
+            readonly rest: components["schemas"]["UsageRest"] | null;
+            /** @description The usage of events that lack the property. Null if there are none. */
+            readonly without: components["schemas"]["UsageSeries"] | null;
+        };
+        readonly UsageSeries: {
+            readonly quantity: components["schemas"]["UsageQuantity"];
+            readonly event_count: components["schemas"]["EventCount"];
+            readonly periods?: components["schemas"]["UsagePeriods"];
+        };
+        readonly UsageGroup: {
+            /** @description Null if usage is grouped by property. */
+            readonly account_id: components["schemas"]["AccountId"] | null;
+            /** @description Null if usage is grouped by account. */
+            readonly value: components["schemas"]["PropertyValue"] | null;
+            readonly quantity: components["schemas"]["UsageQuantity"];
+            readonly event_count: components["schemas"]["EventCount"];
+            readonly periods?: components["schemas"]["UsagePeriods"];
+        };
+        readonly UsageRest: {
+            /**
+             * Format: int64
+             * @description The number of these groups.
+             */
+            readonly groups: number;
+            readonly quantity: components["schemas"]["UsageQuantity"];
+            readonly event_count: components["schemas"]["EventCount"];
+            readonly periods?: components["schemas"]["UsagePeriods"];
+        };
+        /** @description In the metric's unit or the currency's major unit; for the aggregation `count`, a number of events. Without events it is 0 for `sum` and `count`, and null for other aggregations. */
+        readonly UsageQuantity: components["schemas"]["DecimalTotal"] | null;
+        /**
+         * Format: int64
+         * @description The number of events.
+         */
+        readonly EventCount: number;
+        /** @description In order of time, without gaps. Absent without `period`. */
+        readonly UsagePeriods: readonly {
+            /** @description The first second of the day or month, which may lie before the range. */
+            readonly period_start_at: components["schemas"]["UnixTimestamp"];
+            readonly quantity: components["schemas"]["UsageQuantity"];
+            readonly event_count: components["schemas"]["EventCount"];
+        }[];
             readonly description?: string | null;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
@@ -5720,6 +5813,135 @@ export interface operations {
             readonly path?: never;
             readonly cookie?: never;
         };
+    readonly getUsage: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The metric whose usage is added up. */
+                readonly metric_id?: components["schemas"]["MetricId"];
+                /** @description The currency whose usage is added up, in upper or lower case. */
+                readonly currency?: components["schemas"]["CurrencyInput"];
+                /** @description The first second of the range. */
+                readonly start_at: components["parameters"]["StartAt"];
+                /** @description The first second after the range. */
+                readonly end_at: components["parameters"]["EndAt"];
+                /** @description The function that computes one quantity from the events. */
+                readonly aggregation?: components["parameters"]["Aggregation"];
+                /** @description Only usage of this account. */
+                readonly account_id?: components["schemas"]["AccountId"];
+                /** @description Adds the usage by UTC day or calendar month. */
+                readonly period?: "day" | "month";
+                /** @description Adds the usage by account, or by the value of `property`. */
+                readonly group_by?: components["schemas"]["UsageGrouping"];
+                /** @description The name of the property. Required with `group_by=property`, and only allowed with it. */
+                readonly property?: components["schemas"]["PropertyName"];
+                /** @description The largest number of groups in `data`. */
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "metric_id": "metric_7c9e6679742540de944be07fc1f90ae7",
+                     *       "currency": null,
+                     *       "aggregation": "sum",
+                     *       "group_by": "property",
+                     *       "property": "model",
+                     *       "total": {
+                     *         "quantity": "1900000",
+                     *         "event_count": 4121,
+                     *         "periods": [
+                     *           {
+                     *             "period_start_at": 1767225600,
+                     *             "quantity": "65000",
+                     *             "event_count": 140
+                     *           },
+                     *           {
+                     *             "period_start_at": 1767312000,
+                     *             "quantity": "1835000",
+                     *             "event_count": 3981
+                     *           }
+                     *         ]
+                     *       },
+                     *       "data": [
+                     *         {
+                     *           "account_id": null,
+                     *           "value": "large",
+                     *           "quantity": "1200000",
+                     *           "event_count": 2410,
+                     *           "periods": [
+                     *             {
+                     *               "period_start_at": 1767225600,
+                     *               "quantity": "0",
+                     *               "event_count": 0
+                     *             },
+                     *             {
+                     *               "period_start_at": 1767312000,
+                     *               "quantity": "1200000",
+                     *               "event_count": 2410
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "rest": {
+                     *         "groups": 37,
+                     *         "quantity": "650000",
+                     *         "event_count": 1600,
+                     *         "periods": [
+                     *           {
+                     *             "period_start_at": 1767225600,
+                     *             "quantity": "65000",
+                     *             "event_count": 140
+                     *           },
+                     *           {
+                     *             "period_start_at": 1767312000,
+                     *             "quantity": "585000",
+                     *             "event_count": 1460
+                     *           }
+                     *         ]
+                     *       },
+                     *       "without": {
+                     *         "quantity": "50000",
+                     *         "event_count": 111,
+                     *         "periods": [
+                     *           {
+                     *             "period_start_at": 1767225600,
+                     *             "quantity": "0",
+                     *             "event_count": 0
+                     *           },
+                     *           {
+                     *             "period_start_at": 1767312000,
+                     *             "quantity": "50000",
+                     *             "event_count": 111
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["GroupedUsage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["NewProduct"];

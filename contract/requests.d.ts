@@ -628,6 +628,22 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/products": {
         readonly parameters: {
             readonly query?: never;
@@ -2340,6 +2356,34 @@ export interface operations {
                 content?: never;
             };
         };
+    readonly getUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly metric_id?: string;
+                readonly currency?: string;
+                readonly start_at: number;
+                readonly end_at: number;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly account_id?: string;
+                readonly period?: "day" | "month";
+                readonly group_by?: "account" | "property";
+                readonly property?: string;
+                readonly limit: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     };
     readonly createProduct: {
         readonly parameters: {

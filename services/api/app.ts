@@ -5,6 +5,7 @@ import type { occurredEvents } from '../../shared/clickhouse/events/occurred-eve
 import { reportedCurrencyRepository } from '../../shared/clickhouse/events/reported-currencies.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
+import type { GroupedUsageReader } from '../../shared/clickhouse/usage/grouped-usage.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
@@ -47,6 +48,8 @@ export interface ApiDeps {
   clickhouse: ClickHouse
   /** Reads usage and balances. */
   usage: UsageReader
+  /** Reads usage by account or property. */
+  groupedUsage: GroupedUsageReader
   /** Reads usage for invoices. */
   ratedUsage: PreviewDeps['usage']
   /** Reads usage for simulations. */
@@ -89,7 +92,7 @@ export function apiApp(
     ...metricOperations(work),
     ...grantOperations(work),
     ...refillOperations(work),
-    ...usageOperations(pool, reads, usage),
+    ...usageOperations(pool, reads, usage, deps.groupedUsage),
     ...balanceOperations(reads, usage),
     ...invoicePreviewOperations({
       pool,

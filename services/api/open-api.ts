@@ -3,6 +3,7 @@ import { forLongReads } from '../../shared/clickhouse/clickhouse.ts'
 import { occurredEvents } from '../../shared/clickhouse/events/occurred-events.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
+import { groupedUsageReader } from '../../shared/clickhouse/usage/grouped-usage.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import type { LatestSums } from '../../shared/clickhouse/usage/latest-sums.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
@@ -23,7 +24,14 @@ import type { readApiConfig } from './config.ts'
 
 export interface ApiParts extends Omit<
   ApiDeps,
-  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'simulatedUsage' | 'knownUsage' | 'occurredEvents'
+  | 'drain'
+  | 'untilLoaded'
+  | 'usage'
+  | 'groupedUsage'
+  | 'ratedUsage'
+  | 'simulatedUsage'
+  | 'knownUsage'
+  | 'occurredEvents'
 > {
   eventLog: Pick<EventLog, 'lag'>
   /** @see usageThroughRollups */
@@ -68,6 +76,7 @@ export function openApi(
         ...deps,
         clickhouse: measured,
         usage,
+        groupedUsage: groupedUsageReader(patient, rawReads),
         ratedUsage: ratedUsageReader(patient, rawReads),
         simulatedUsage: simulatedUsageReader(patient, rawReads),
         knownUsage: knownUsageReader(patient, rawReads),

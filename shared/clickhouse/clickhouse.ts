@@ -193,11 +193,14 @@ async function inTurn<T>(
 /**
  * Runs a query in its turn and yields its rows in batches. It is used for large answers: parsing all of their rows at
  * once would block the event loop. A server begins to answer only when the answer is complete; queryBytes says why.
+ *
+ * @param settings added to those of the client
  */
 export async function* streamRows<Row>(
   client: ClickHouse,
   query: string,
   params: Record<string, unknown>,
+  settings: ClickHouseSettings = {},
 ): AsyncGenerator<Row[]> {
   const { mine } = client.turns
   const release = await mine.acquire({ tenant: tenantOf(params) })
@@ -206,7 +209,7 @@ export async function* streamRows<Row>(
       query,
       query_params: params,
       format: 'JSONEachRow',
-      clickhouse_settings: { wait_end_of_query: 1, ...mine.settings },
+      clickhouse_settings: { wait_end_of_query: 1, ...mine.settings, ...settings },
     })
     for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json())
   } finally {

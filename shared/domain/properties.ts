@@ -10,7 +10,7 @@ const PROPERTIES_DEPTH_MAX = 8
  * top-level property; it does not separate the parts of a path.
  */
 const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,100}$/
-const PROPERTY_VALUE_CHARACTERS_MAX = 500
+export const PROPERTY_VALUE_CHARACTERS_MAX = 500
 
 export type Properties = Record<string, unknown>
 

@@ -326,6 +326,12 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     impossible: () => ({ target: '/v2/test/clock', body: { now: 1_700_000_000 } }),
   },
   resetTestClock: { isForTests: true, good: fixed('/v2/test/clock') },
+  getUsage: {
+    good: ({ account, metric }) => ({
+      target: `/v2/usage?metric_id=${metric}&account_id=${account}&group_by=property&property=model&${RANGE}`,
+    }),
+    impossible: fixed('/v2/usage?currency=usd&start_at=5&end_at=5'),
+  },
   advanceTestClock: {
     isForTests: true,
     good: () => ({ target: '/v2/test/clock/advance', body: { seconds: 60 } }),

@@ -55,15 +55,15 @@ export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AF
   await recomputeLate(deps, after)
 }
 
-/** Stores an event like the loader. */
+/** Stores events in one insert, like the loader. */
 export async function storeAsLoader(
   { writing, epochs }: Pick<RollupStage, 'writing' | 'epochs'>,
-  event: UsageEvent,
+  ...events: readonly UsageEvent[]
 ): Promise<void> {
   const { insertLines } = usageEventRepository(writing)
   const dirty = dirtySlotRepository(writing)
   const store = markLate({ epochs, dirty, insertLines, reached: () => undefined }, MARGIN_S)
-  await store(Buffer.from(usageEventToLine(event)), [subjectOf(event)])
+  await store(Buffer.from(events.map(usageEventToLine).join('\n')), events.map(subjectOf))
 }
 
 class Crash extends Error {}

@@ -4,6 +4,7 @@ import { type ClickHouse, openClickHouse } from '../../shared/clickhouse/clickho
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { occurredEvents } from '../../shared/clickhouse/events/occurred-events.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
+import { groupedUsageReader } from '../../shared/clickhouse/usage/grouped-usage.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
@@ -94,6 +95,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       pool: countingPool(database.pool, counts),
       clickhouse,
       usage: usageThroughRollups(clickhouse),
+      groupedUsage: groupedUsageReader(clickhouse, rawReads),
       ratedUsage: ratedUsageReader(clickhouse, rawReads),
       simulatedUsage: simulatedUsageReader(clickhouse, rawReads),
       knownUsage: knownUsageReader(clickhouse, rawReads),

@@ -101,10 +101,15 @@ export class UsageModel {
     return buckets
   }
 
+  /** The events in a range. */
+  list({ startAt, endAt }: TimeRange): ModelEvent[] {
+    return [...this.events.values()].filter(({ occurredAt }) => occurredAt >= startAt && occurredAt < endAt)
+  }
+
   /** The times of the events in a range. */
-  listTimes({ startAt, endAt }: TimeRange, isMeant: (event: ModelEvent) => boolean): number[] {
-    return [...this.events.values()]
-      .filter((event) => event.occurredAt >= startAt && event.occurredAt < endAt && isMeant(event))
+  listTimes(range: TimeRange, isMeant: (event: ModelEvent) => boolean): number[] {
+    return this.list(range)
+      .filter(isMeant)
       .map(({ occurredAt }) => occurredAt)
   }
 

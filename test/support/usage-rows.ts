@@ -1,3 +1,4 @@
+import type { Properties } from '../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { UsageModel } from './usage-model.ts'
 
@@ -33,6 +34,7 @@ export class UsageRows {
         quantity: row.quantity,
         occurredAt: row.occurredAt,
         acceptedOrder: row.acceptedAt,
+        properties: JSON.parse(row.properties) as Properties,
       })
     return model
   }

@@ -1,3 +1,4 @@
+import type { GroupedUsageReader } from '../../../shared/clickhouse/usage/grouped-usage.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { earliestSecond } from '../../../shared/domain/period.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
@@ -7,7 +8,11 @@ import { type Operation, operation, type SchemaOf } from '../../../shared/http/o
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { accountToBody } from '../accounts/body.ts'
+import { requiredSource } from '../core/named-source.ts'
 import { accountUsageIn } from './account-usage.ts'
+import { groupedUsageToBody } from './grouped-body.ts'
+import { groupedUsage, type GroupedUsageIn, type GroupedUsageQuery } from './grouped-usage.ts'
+import { requireKnown } from './require-known.ts'
 import type { SourceUsage } from './source-usage.ts'
 import {
   accountDailyUsage,
@@ -18,8 +23,13 @@ import {
 import { usageByProperty } from './usage-by-property.ts'
 import type { UsageQuery } from './usage-query.ts'
 
-/** Operations that answer usage: in a range, by day, by month, and of the events with a property. */
-export function usageOperations(pool: Pool, reads: BatchedReads, usage: UsageReader): Operation[] {
+/** Operations that answer usage: in a range, by day, by month, by group, and of the events with a property. */
+export function usageOperations(
+  pool: Pool,
+  reads: BatchedReads,
+  usage: UsageReader,
+  grouped: GroupedUsageReader,
+): Operation[] {
   const usageIn = accountUsageIn(pool, reads, usage)
   const monthly = accountMonthlyUsage(pool, reads, usage)
   const daily = accountDailyUsage(pool, reads, usage)
@@ -79,8 +89,29 @@ export function usageOperations(pool: Pool, reads: BatchedReads, usage: UsageRea
       },
       { isLong: 'alone' },
     ),
+    getUsage(groupedUsage(requireKnown(pool, reads), usage, grouped)),
   ]
 }
+
+/** Usage of one metric or currency, by period and by group. */
+const getUsage = (usageIn: GroupedUsageIn): Operation =>
+  operation(
+    'getUsage',
+    async ({ caller, query, signal }) => {
+      const asked: GroupedUsageQuery = {
+        source: requiredSource(query, 'malformed'),
+        range: { startAt: query.start_at, endAt: query.end_at },
+        aggregation: query.aggregation,
+        accountId: query.account_id,
+        period: query.period,
+        groupBy: query.group_by,
+        property: query.property,
+        limit: query.limit,
+      }
+      return groupedUsageToBody(asked, await usageIn(caller.namespaceId, asked, signal()))
+    },
+    { isLong: 'alone' },
+  )
 
 interface AskedUsage {
   aggregation: Aggregation

@@ -77,6 +77,11 @@ export interface CoverOptions {
    * Whether months may be read. Readers that need single days, or totals of all accounts, set it to false.
    */
   hasMonths?: boolean
+  /**
+   * Whether months are read however few they are. Readers of all accounts set it: the months of many accounts are far
+   * fewer rows than their days.
+   */
+  readsFewMonths?: boolean
 }
 
 /**
@@ -86,7 +91,7 @@ export interface CoverOptions {
 export function coverUsage(
   { startAt, endAt }: TimeRange,
   state: RollupState,
-  { cuts = [], hasMonths = true }: CoverOptions = {},
+  { cuts = [], hasMonths = true, readsFewMonths = false }: CoverOptions = {},
 ): UsageCover {
   const { slotS, closedThrough } = state
   const splitSlots = [
@@ -137,7 +142,7 @@ export function coverUsage(
   const splits = [...notWhole, ...cuts.filter((cut) => monthOf(cut) !== cut)]
   // Only months with usage count: empty days cost nothing, so they must not make a short history look long.
   const withMonths = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
-  const months = hasMonths ? wholeMonths(withMonths, splits) : []
+  const months = hasMonths ? wholeMonths(withMonths, splits, readsFewMonths ? 0 : MONTHS_MIN_S) : []
   const daysS = endDay - firstDay - secondsOf(months) - notWhole.length * DAY_S
   return {
     months,
@@ -154,8 +159,9 @@ export function coverUsage(
  * Runs of whole months within a range, without the months that contain a split; empty when they are too short in total.
  *
  * @param splits Unix seconds, in any order
+ * @param minS the shortest total length in seconds
  */
-function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[]): TimeRange[] {
+function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[], minS: number): TimeRange[] {
   if (startAt >= endAt) return []
   const first = monthOf(startAt) === startAt ? startAt : monthAfter(startAt)
   const end = monthOf(endAt)
@@ -169,7 +175,7 @@ function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[]): 
     from = monthAfter(month)
   }
   const longest = runs.sort((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MONTH_RUNS_MAX)
-  return secondsOf(longest) < MONTHS_MIN_S ? [] : longest.sort((a, b) => a.startAt - b.startAt)
+  return secondsOf(longest) < minS ? [] : longest.sort((a, b) => a.startAt - b.startAt)
 }
 
 /** The state while there are no rollups: everything is read from the events. */

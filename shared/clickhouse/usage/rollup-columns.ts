@@ -2,7 +2,7 @@ import type { Period } from '../../domain/period.ts'
 import { type Measure, MEASURES } from '../../domain/usage-aggregate.ts'
 
 /** An event's id begins with the second in which the event occurred. */
-const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'
+export const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'
 
 /** SQL for each measure: its columns in a row of rollups and in an event, and the expression that merges them. */
 const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string }> = {
@@ -25,15 +25,21 @@ const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string
 export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly Measure[] }) => {
   const join = (part: keyof (typeof COLUMNS)[Measure]) =>
     ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')
-  return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
+  return {
+    rolled: join('rolled'),
+    ofEvent: join('ofEvent'),
+    merged: join('merged'),
+    /** `merged` without the source, for queries of one source. */
+    measured: measures.map((measure) => COLUMNS[measure].merged).join(', '),
+  }
 }
 
+/** SQL for the identity of the event with the latest quantity. */
+export const LATEST_EVENT = `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,
+    lower(hex(tupleElement(max(${NEWEST}), 3))) AS latest_id`
+
 /** All measures, and the identity of the event with the latest quantity, so that sets of events can be merged later. */
-export const MEASURED_COLUMNS = {
-  ...rollupColumnsOf({}),
-  latestEvent: `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,
-    lower(hex(tupleElement(max(${NEWEST}), 3))) AS latest_id`,
-}
+export const MEASURED_COLUMNS = { ...rollupColumnsOf({}), latestEvent: LATEST_EVENT }
 
 /** SQL for the second in which a time's period begins, from the SQL for the time. */
 export const PERIOD_START: Record<Period, (time: string) => string> = {

@@ -10,7 +10,8 @@ import {
 } from '../../../shared/domain/usage-aggregate.ts'
 import type { ModelEvent, UsageModel } from '../../support/usage-model.ts'
 
-const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
+/** All aggregations. */
+export const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 
 /** A request to a reader. */
 export interface ReaderAsk {

@@ -9,6 +9,8 @@ import { type DirtySlot, dirtySlotRepository } from '../../../shared/clickhouse/
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
 import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
+import { groupedUsageReader } from '../../../shared/clickhouse/usage/grouped-usage.ts'
+import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
@@ -17,6 +19,7 @@ import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { compareGroups } from '../../support/naive-groups.ts'
 import { pausing } from '../../support/pausing.ts'
 import {
   countMarks,
@@ -28,7 +31,7 @@ import {
 import { crashingAt, ORPHAN_S, POINTS_OF, takeRollupStep, untilCrash } from '../../support/rollup-steps.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
-import { compareReader, type ReaderAsk } from './compare-reader.ts'
+import { AGGREGATIONS, compareReader, type ModelledUsage, type ReaderAsk } from './compare-reader.ts'
 
 /** The number of histories; undefined runs histories for a limited time. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 300 : undefined
@@ -352,8 +355,29 @@ describe('random histories, read through rollups', function () {
     const fresh = usageThroughRollups(reading)
     if (isNew)
       await compareReader(fresh, own, ACCOUNTS, wanted, `through rollups, just started, ${when}`, others)
+    await compareAccounts(own, wanted, world.asked, when)
     if (readers === 'both') await compareReader(stage.raw, own, ACCOUNTS, wanted, `from the events, ${when}`)
   }
+
+  /** Compares usage by account. The choice is the same in each run of a history. */
+  const compareAccounts = (
+    { namespaceId, model }: ModelledUsage,
+    { range, accountId, source }: ReaderAsk,
+    nth: number,
+    when: string,
+  ) =>
+    compareGroups(
+      groupedUsageReader(reading, rawReadSemaphore()),
+      namespaceId,
+      model,
+      {
+        ...{ range, accountId, property: undefined, source: source ?? SOURCES[nth % 2] ?? '' },
+        aggregation: AGGREGATIONS[(range.startAt + range.endAt) % AGGREGATIONS.length] ?? 'sum',
+        period: ([undefined, 'day', 'month'] as const)[nth % 3],
+        limit: 1 + (nth % 2),
+      },
+      `${when}, by account`,
+    )
 })
 
 function timeOf({ from, shift }: Time, { slotS, isOld }: History, now: number): number {

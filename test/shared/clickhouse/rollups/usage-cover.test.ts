@@ -95,8 +95,9 @@ describe('the cover of a range', () => {
 
   it('has every second of the range in exactly one place, and no other', () => {
     fc.assert(
-      fc.property(state, fc.boolean(), ({ state: known, range, more, cuts }, hasMonths) => {
-        const cover = coverUsage(range, known, { cuts, hasMonths })
+      fc.property(state, fc.boolean(), fc.boolean(), (drawn, hasMonths, readsFewMonths) => {
+        const { state: known, range, more, cuts } = drawn
+        const cover = coverUsage(range, known, { cuts, hasMonths, readsFewMonths })
         const seconds = [
           ...edgesOf(cover, known),
           ...more,
@@ -118,8 +119,8 @@ describe('the cover of a range', () => {
 
   it('takes from rollups only what is whole, closed, clean and still kept', () => {
     fc.assert(
-      fc.property(state, ({ state: known, range, more, cuts }) => {
-        const cover = coverUsage(range, known, { cuts })
+      fc.property(state, fc.boolean(), ({ state: known, range, more, cuts }, readsFewMonths) => {
+        const cover = coverUsage(range, known, { cuts, readsFewMonths })
         const { slotS, closedThrough, dirtySlots, dirtyDays, now } = known
         for (const at of [...edgesOf(cover, known), ...more]) {
           const [place] = placesOf(cover, slotS, at)
@@ -197,6 +198,9 @@ describe('the cover of a range', () => {
       expect(coverUsage(range, { ...known, monthsFrom }).months, String(monthsFrom)).to.deep.equal([])
     const short = { startAt: range.endAt - 150 * DAY_S, endAt: range.endAt }
     expect(coverUsage(short, known).months, 'days of a few months cost less').to.deep.equal([])
+    expect(coverUsage(short, known, { readsFewMonths: true }).months, 'but not of many accounts').to.deep.equal([
+      { startAt: Date.UTC(2026, 6, 1) / 1_000, endAt: Date.UTC(2026, 10, 1) / 1_000 },
+    ])
   })
 
   it('reads a slot once that several cuts lie in, or that is late as well', () => {
