@@ -344,6 +344,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/accounts/{account_id}/balance/daily": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get the balance of an account by day
+         * @description One line for each UTC day that overlaps the range, at most 3,700. Each has the balance at the end of its day. The day of now has the balance now, as in `GET /v2/accounts/{account_id}/balance`. Later days are left out. Grants count as they are known today: a grant that was voided or archived counts on no day, and late usage counts on the day on which it occurred. Exactly one of `metric_id` and `currency` is required.
+         */
+        readonly get: operations["getAccountDailyBalance"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/metrics": {
         readonly parameters: {
             readonly query?: never;
@@ -793,26 +813,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2/currencies": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /**
-         * List the currencies in use
-         * @description All currencies in which usage was ever reported, by code. A currency that was only granted is listed once usage is reported in it.
-         */
-        readonly get: operations["listCurrencies"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v2/usage": {
         readonly parameters: {
             readonly query?: never;
@@ -839,6 +839,26 @@ export interface paths {
          *     give an `account_id` or a shorter range.
          */
         readonly get: operations["getUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/currencies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the currencies in use
+         * @description All currencies in which usage was ever reported, by code. A currency that was only granted is listed once usage is reported in it.
+         */
+        readonly get: operations["listCurrencies"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1781,6 +1801,22 @@ export interface components {
         readonly Balances: {
             readonly data: readonly components["schemas"]["Balance"][];
         };
+        readonly DailyBalances: {
+            readonly account_id: components["schemas"]["AccountId"];
+            /** @description Null for a currency. */
+            readonly metric_id: components["schemas"]["MetricId"] | null;
+            /** @description Null for a metric. */
+            readonly currency: components["schemas"]["Currency"] | null;
+            /** @description In order of time, without gaps. */
+            readonly data: readonly {
+                /** @description The first second of the day, which may lie before the range. */
+                readonly period_start_at: components["schemas"]["UnixTimestamp"];
+                readonly grant_total: components["schemas"]["DecimalTotal"];
+                readonly usage_total: components["schemas"]["DecimalTotal"];
+                /** @description grant_total minus usage_total. */
+                readonly balance: components["schemas"]["DecimalTotal"];
+            }[];
+        };
         /**
          * @description `latest` is the quantity of the event that occurred last. Among events of one second it is the event that was accepted last, by the microsecond, then the event with the greatest id. Answers show only whole seconds of these times. `count` is the number of events.
          * @default sum
@@ -2159,42 +2195,6 @@ export interface components {
             readonly aggregation: components["schemas"]["UsageAggregation"];
             readonly data: readonly components["schemas"]["UsageLine"][];
         };
-        readonly CurrencyPage: {
-            readonly data: readonly components["schemas"]["ReportedCurrency"][];
-            readonly has_more: components["schemas"]["HasMore"];
-        };
-        readonly ReportedCurrency: {
-            readonly currency: components["schemas"]["Currency"];
-            /**
-             * @description Its name in ISO 4217; null for a code that the standard does not know.
-             * @example US Dollar
-             */
-            readonly name: string | null;
-            /**
-             * @description The number of decimal places of its amounts in ISO 4217: 2 for dollars and cents. Null if the standard has none, as for gold. Tally always stores 18 places.
-             * @example 2
-             */
-            readonly minor_units: number | null;
-            /** @description When usage in it was first accepted. */
-            readonly first_reported_at: components["schemas"]["UnixTimestamp"];
-            /** @description When usage in it was last accepted. A repeat of an event also sets this time. */
-            readonly last_reported_at: components["schemas"]["UnixTimestamp"];
-        };
-        readonly NewProduct: {
-            /** @example Tokens */
-            readonly name: string;
-            readonly description?: string | null;
-            readonly external_id?: components["schemas"]["ExternalId"] | null;
-        };
-        /**
-         * @example {
-         *       "name": "Large tokens",
-         *       "description": null
-         *     }
-         */
-        readonly ProductChanges: {
-            readonly name?: string;
-            /** @description Null clears it. */
         /** @enum {string} */
         readonly UsageGrouping: "account" | "property";
         readonly GroupedUsage: {
@@ -2254,6 +2254,42 @@ export interface components {
             readonly quantity: components["schemas"]["UsageQuantity"];
             readonly event_count: components["schemas"]["EventCount"];
         }[];
+        readonly CurrencyPage: {
+            readonly data: readonly components["schemas"]["ReportedCurrency"][];
+            readonly has_more: components["schemas"]["HasMore"];
+        };
+        readonly ReportedCurrency: {
+            readonly currency: components["schemas"]["Currency"];
+            /**
+             * @description Its name in ISO 4217; null for a code that the standard does not know.
+             * @example US Dollar
+             */
+            readonly name: string | null;
+            /**
+             * @description The number of decimal places of its amounts in ISO 4217: 2 for dollars and cents. Null if the standard has none, as for gold. Tally always stores 18 places.
+             * @example 2
+             */
+            readonly minor_units: number | null;
+            /** @description When usage in it was first accepted. */
+            readonly first_reported_at: components["schemas"]["UnixTimestamp"];
+            /** @description When usage in it was last accepted. A repeat of an event also sets this time. */
+            readonly last_reported_at: components["schemas"]["UnixTimestamp"];
+        };
+        readonly NewProduct: {
+            /** @example Tokens */
+            readonly name: string;
+            readonly description?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
+        };
+        /**
+         * @example {
+         *       "name": "Large tokens",
+         *       "description": null
+         *     }
+         */
+        readonly ProductChanges: {
+            readonly name?: string;
+            /** @description Null clears it. */
             readonly description?: string | null;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
@@ -4554,6 +4590,69 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly getAccountDailyBalance: {
+        readonly parameters: {
+            readonly query: {
+                /** @description The metric of the balance. */
+                readonly metric_id?: components["schemas"]["MetricId"];
+                /** @description The currency of the balance, in upper or lower case. */
+                readonly currency?: components["schemas"]["CurrencyInput"];
+                /** @description The first second of the range. */
+                readonly start_at: components["parameters"]["StartAt"];
+                /** @description The first second after the range. */
+                readonly end_at: components["parameters"]["EndAt"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The account. */
+                readonly account_id: components["parameters"]["AccountId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The balance, day by day. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account_id": "account_0f8fad5bd9cb469fa16570867728950e",
+                     *       "metric_id": null,
+                     *       "currency": "usd",
+                     *       "data": [
+                     *         {
+                     *           "period_start_at": 1700092800,
+                     *           "grant_total": "100",
+                     *           "usage_total": "37.25",
+                     *           "balance": "62.75"
+                     *         },
+                     *         {
+                     *           "period_start_at": 1700179200,
+                     *           "grant_total": "100",
+                     *           "usage_total": "37.75",
+                     *           "balance": "62.25"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DailyBalances"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listMetrics: {
         readonly parameters: {
             readonly query?: {
@@ -5714,105 +5813,6 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
-    readonly listCurrencies: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description The largest number of items on a page. */
-                readonly limit?: components["parameters"]["Limit"];
-                /** @description The code of the last currency of the page before. */
-                readonly starting_after?: components["schemas"]["Currency"];
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description One page of currencies. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "currency": "jpy",
-                     *           "name": "Yen",
-                     *           "minor_units": 0,
-                     *           "first_reported_at": 1700158623,
-                     *           "last_reported_at": 1700158623
-                     *         },
-                     *         {
-                     *           "currency": "usd",
-                     *           "name": "US Dollar",
-                     *           "minor_units": 2,
-                     *           "first_reported_at": 1698796812,
-                     *           "last_reported_at": 1704069001
-                     *         }
-                     *       ],
-                     *       "has_more": false
-                     *     }
-                     */
-                    readonly "application/json": components["schemas"]["CurrencyPage"];
-                };
-            };
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 401: components["responses"]["Unauthorized"];
-            readonly 403: components["responses"]["Forbidden"];
-            readonly 408: components["responses"]["RequestTimeout"];
-            readonly 429: components["responses"]["RateLimited"];
-            readonly 431: components["responses"]["HeadersTooLarge"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Unavailable"];
-        };
-    };
-    readonly listProducts: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description The largest number of items on a page. */
-                readonly limit?: components["parameters"]["Limit"];
-                /** @description The id of the last product of the page before. */
-                readonly starting_after?: components["schemas"]["ProductId"];
-                /** @description Only the product with this id of yours. */
-                readonly external_id?: components["schemas"]["ExternalId"];
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description One page of products. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["ProductPage"];
-                };
-            };
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 401: components["responses"]["Unauthorized"];
-            readonly 403: components["responses"]["Forbidden"];
-            readonly 408: components["responses"]["RequestTimeout"];
-            readonly 429: components["responses"]["RateLimited"];
-            readonly 431: components["responses"]["HeadersTooLarge"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Unavailable"];
-        };
-    };
-    readonly createProduct: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
-                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
     readonly getUsage: {
         readonly parameters: {
             readonly query: {
@@ -5942,6 +5942,105 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listCurrencies: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The largest number of items on a page. */
+                readonly limit?: components["parameters"]["Limit"];
+                /** @description The code of the last currency of the page before. */
+                readonly starting_after?: components["schemas"]["Currency"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of currencies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "currency": "jpy",
+                     *           "name": "Yen",
+                     *           "minor_units": 0,
+                     *           "first_reported_at": 1700158623,
+                     *           "last_reported_at": 1700158623
+                     *         },
+                     *         {
+                     *           "currency": "usd",
+                     *           "name": "US Dollar",
+                     *           "minor_units": 2,
+                     *           "first_reported_at": 1698796812,
+                     *           "last_reported_at": 1704069001
+                     *         }
+                     *       ],
+                     *       "has_more": false
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["CurrencyPage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listProducts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The largest number of items on a page. */
+                readonly limit?: components["parameters"]["Limit"];
+                /** @description The id of the last product of the page before. */
+                readonly starting_after?: components["schemas"]["ProductId"];
+                /** @description Only the product with this id of yours. */
+                readonly external_id?: components["schemas"]["ExternalId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One page of products. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProductPage"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Your own key for this request, 1 to 255 characters. The request is done once. If a second request uses the key on the same route, the answer is 409, which names the resource that was made or changed. If the second request has another content, the 409 says so, and nothing of it was done. A route is the path with its ids: the same key on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection, send the same request again. Its content must be the same, but not the order of its fields. A report that had begun then continues, and counts once. Another content gets 422 until the first report is done, because Tally does not know whether the first report counts. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["NewProduct"];

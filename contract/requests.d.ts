@@ -292,6 +292,22 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/accounts/{account_id}/balance/daily": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountDailyBalance"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/metrics": {
         readonly parameters: {
             readonly query?: never;
@@ -612,22 +628,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2/currencies": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get: operations["listCurrencies"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v2/usage": {
         readonly parameters: {
             readonly query?: never;
@@ -636,6 +636,22 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get: operations["getUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/currencies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listCurrencies"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1655,6 +1671,30 @@ export interface operations {
             };
         };
     };
+    readonly getAccountDailyBalance: {
+        readonly parameters: {
+            readonly query: {
+                readonly metric_id?: string;
+                readonly currency?: string;
+                readonly start_at: number;
+                readonly end_at: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readonly listMetrics: {
         readonly parameters: {
             readonly query: {
@@ -2316,6 +2356,34 @@ export interface operations {
             };
         };
     };
+    readonly getUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly metric_id?: string;
+                readonly currency?: string;
+                readonly start_at: number;
+                readonly end_at: number;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly account_id?: string;
+                readonly period?: "day" | "month";
+                readonly group_by?: "account" | "property";
+                readonly property?: string;
+                readonly limit: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     readonly listCurrencies: {
         readonly parameters: {
             readonly query: {
@@ -2356,34 +2424,6 @@ export interface operations {
                 content?: never;
             };
         };
-    readonly getUsage: {
-        readonly parameters: {
-            readonly query: {
-                readonly metric_id?: string;
-                readonly currency?: string;
-                readonly start_at: number;
-                readonly end_at: number;
-                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                readonly account_id?: string;
-                readonly period?: "day" | "month";
-                readonly group_by?: "account" | "property";
-                readonly property?: string;
-                readonly limit: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
     };
     readonly createProduct: {
         readonly parameters: {

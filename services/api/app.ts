@@ -93,7 +93,7 @@ export function apiApp(
     ...grantOperations(work),
     ...refillOperations(work),
     ...usageOperations(pool, reads, usage, deps.groupedUsage),
-    ...balanceOperations(reads, usage),
+    ...balanceOperations(pool, reads, usage),
     ...invoicePreviewOperations({
       pool,
       usage: deps.ratedUsage,

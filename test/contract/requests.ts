@@ -226,6 +226,15 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     good: ({ account, metric }) => ({ target: `/v2/accounts/${account}/balance?metric_id=${metric}` }),
   },
 
+  getAccountDailyBalance: {
+    good: ({ account, metric }) => ({
+      target: `/v2/accounts/${account}/balance/daily?metric_id=${metric}&${RANGE}`,
+    }),
+    impossible: ({ account }) => ({
+      target: `/v2/accounts/${account}/balance/daily?currency=usd&start_at=5&end_at=5`,
+    }),
+  },
+
   listMetrics: { good: fixed('/v2/metrics') },
   createMetric: {
     good: () => ({ target: '/v2/metrics', body: { name: 'm' } }),
@@ -317,6 +326,12 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     good: fixed('/v2/events/aggregate?property=model&value=large'),
     impossible: fixed('/v2/events/aggregate?property=model&value=large&start_at=5&end_at=5'),
   },
+  getUsage: {
+    good: ({ account, metric }) => ({
+      target: `/v2/usage?metric_id=${metric}&account_id=${account}&group_by=property&property=model&${RANGE}`,
+    }),
+    impossible: fixed('/v2/usage?currency=usd&start_at=5&end_at=5'),
+  },
   listCurrencies: { good: fixed('/v2/currencies') },
 
   getTestClock: { isForTests: true, good: fixed('/v2/test/clock') },
@@ -326,12 +341,6 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     impossible: () => ({ target: '/v2/test/clock', body: { now: 1_700_000_000 } }),
   },
   resetTestClock: { isForTests: true, good: fixed('/v2/test/clock') },
-  getUsage: {
-    good: ({ account, metric }) => ({
-      target: `/v2/usage?metric_id=${metric}&account_id=${account}&group_by=property&property=model&${RANGE}`,
-    }),
-    impossible: fixed('/v2/usage?currency=usd&start_at=5&end_at=5'),
-  },
   advanceTestClock: {
     isForTests: true,
     good: () => ({ target: '/v2/test/clock/advance', body: { seconds: 60 } }),

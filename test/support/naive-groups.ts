@@ -20,7 +20,7 @@ export interface GroupAsk {
 }
 
 /** Usage as text: in all of a range, and by the start of each period that has events. */
-export interface NaiveSeries {
+interface NaiveSeries {
   quantity: string
   count: number
   periods: Record<number, [quantity: string, count: number]>
@@ -73,7 +73,7 @@ export function naiveGroups(model: UsageModel, ask: GroupAsk): NaiveGroups {
 function valueOf({ properties = {} }: ModelEvent, property: string): string | undefined {
   const value = Object.hasOwn(properties, property) ? properties[property] : undefined
   if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
-  return typeof value === 'string' && value !== '' && [...value].length <= 500 ? value : undefined
+  return typeof value === 'string' && value !== '' && Array.from(value).length <= 500 ? value : undefined
 }
 
 function quantityOf(model: UsageModel, events: readonly ModelEvent[], aggregation: Aggregation): string {

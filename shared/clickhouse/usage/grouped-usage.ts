@@ -20,8 +20,8 @@ import {
   type GroupedRows,
   groupedUsageStatement,
   type GroupedWanted,
-  rankStatement,
   type RankedRow,
+  rankStatement,
   rowsByAccount,
   rowsByProperty,
 } from './grouped-usage-statement.ts'

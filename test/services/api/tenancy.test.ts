@@ -21,6 +21,7 @@ interface World {
 /** The query or body of requests, by operation. Every other operation is tried without. */
 const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }> = {
   getAccountBalance: { query: () => 'currency=usd' },
+  getAccountDailyBalance: { query: () => 'currency=usd&start_at=0&end_at=86400' },
   getAccountMonthlyUsage: { query: () => '' },
   updateCustomer: { body: { name: 'seized' } },
   updateAccount: { body: { name: 'seized', service_customer_id: null } },

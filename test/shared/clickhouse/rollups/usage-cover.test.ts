@@ -198,9 +198,10 @@ describe('the cover of a range', () => {
       expect(coverUsage(range, { ...known, monthsFrom }).months, String(monthsFrom)).to.deep.equal([])
     const short = { startAt: range.endAt - 150 * DAY_S, endAt: range.endAt }
     expect(coverUsage(short, known).months, 'days of a few months cost less').to.deep.equal([])
-    expect(coverUsage(short, known, { readsFewMonths: true }).months, 'but not of many accounts').to.deep.equal([
-      { startAt: Date.UTC(2026, 6, 1) / 1_000, endAt: Date.UTC(2026, 10, 1) / 1_000 },
-    ])
+    expect(
+      coverUsage(short, known, { readsFewMonths: true }).months,
+      'but not of many accounts',
+    ).to.deep.equal([{ startAt: Date.UTC(2026, 6, 1) / 1_000, endAt: Date.UTC(2026, 10, 1) / 1_000 }])
   })
 
   it('reads a slot once that several cuts lie in, or that is late as well', () => {
