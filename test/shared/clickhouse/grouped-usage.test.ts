@@ -241,6 +241,9 @@ describe('usage by group', function () {
       half: ['0', unit],
       odd: [unit, '0.000000000000000002'],
       third: ['0', '0', unit],
+      // An average that is rounded to the same quantity is ranked by its name.
+      two: ['0.000000000000000002'],
+      aMinusTwo: ['-0.000000000000000002'],
       minusHalf: ['0', `-${unit}`],
       minusOdd: [`-${unit}`, '-0.000000000000000002'],
       large: ['99999999999999999999.999999999999999999', '99999999999999999999.999999999999999998'],
@@ -253,7 +256,7 @@ describe('usage by group', function () {
     )
     rows.store(events)
     await store(events)
-    for (const limit of [1, 2, 3, 4, 5, 6, 7])
+    for (const limit of [1, 2, 3, 4, 5, 6, 7, 8, 9])
       await compareGroups(
         makeReader(),
         namespaceId,
