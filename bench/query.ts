@@ -1,8 +1,10 @@
 import { deepStrictEqual } from 'node:assert'
 import { randomUUID } from 'node:crypto'
 import { type ClickHouse, queryRows } from '../shared/clickhouse/clickhouse.ts'
+import { DAY_S } from '../shared/clickhouse/rollups/usage-cover.ts'
 import { usageAggregateRepository } from '../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../shared/clickhouse/usage/usage-through-rollups.ts'
+import { monthOf } from '../shared/domain/month.ts'
 import { ALL_TIME } from '../shared/domain/time-range.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import { type RunningTally, startTally } from '../test/support/start-tally.ts'
@@ -285,6 +287,7 @@ function kindsOf(dataSet: DataSet, requestIds: readonly string[]): (readonly Kin
       },
     ],
     ...listKinds(dataSet),
+    ...groupKinds(dataSet),
   ]
 }
 
@@ -316,6 +319,38 @@ function listKinds({ startAt, endAt }: DataSet): (readonly Kind[])[] {
       { name: 'accounts by a text that all have', paths: () => '/v2/accounts?query=MADE' },
     ],
   ]
+}
+
+/** Usage by group, and a balance by day. Each has its own group, because some of them take long. */
+function groupKinds({ metrics, startAt, endAt }: DataSet): (readonly Kind[])[] {
+  const thisMonth = monthOf(endAt)
+  const usage = (from: number, to: number, how: string) =>
+    `/v2/usage?metric_id=${pick(metrics)}&start_at=${from}&end_at=${to}&${how}`
+  const anyAccount = () => accountId(accountOfDraw(Math.random()))
+  const days = `start_at=${endAt - 90 * DAY_S}&end_at=${endAt}`
+  const kinds: Kind[] = [
+    {
+      name: 'usage of all accounts by day, 90 days',
+      paths: () => usage(startAt, endAt, 'period=day'),
+    },
+    {
+      name: 'the ten accounts with the largest usage in the month before',
+      paths: () => usage(monthOf(thisMonth - 1), thisMonth, 'group_by=account'),
+    },
+    {
+      name: 'the ten accounts with the largest usage in the last month, by day',
+      paths: () => usage(thisMonth, endAt, 'group_by=account&period=day'),
+    },
+    {
+      name: 'usage by model, 90 days',
+      paths: () => usage(startAt, endAt, 'group_by=property&property=model'),
+    },
+    {
+      name: 'balance by day, 90 days',
+      paths: () => `/v2/accounts/${anyAccount()}/balance/daily?metric_id=${pick(metrics)}&${days}`,
+    },
+  ]
+  return kinds.map((kind) => [{ ...kind, requestsMax: FEW }])
 }
 
 function compareRows(rows: readonly QueryRow[], ratio: number, events: number): Compared[] {
