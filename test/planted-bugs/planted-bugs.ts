@@ -2045,10 +2045,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a file of an export has its name before it is whole',
-    file: 'clients/analysts/export/run-export.ts',
+    file: 'clients/analysts/export/whole-file.ts',
     right: '    await handle.close()\n  }\n  await rename(draft, file)\n',
     wrong: '    await handle.close()\n    await rename(draft, file)\n  }\n',
     suites: ['clients/analysts/export'],
+  },
+  {
+    name: 'an export believes what the server says of its rows',
+    file: 'clients/analysts/export/run-export.ts',
+    right: 'const rows = await countRows(draft, bytes)\n',
+    wrong:
+      'const rows = (await countRows(draft, bytes)) && Number(/"result_rows":"(\\d+)/.exec(String(answer.headers[\'x-clickhouse-summary\']))?.[1])\n',
+    suites: ['clients/analysts/export'],
+  },
+  {
+    name: 'a newline within a value of CSV counts as the end of a row',
+    file: 'clients/analysts/export/rows/text-rows.ts',
+    right: 'byte === NEWLINE && !isQuoted',
+    wrong: 'byte === NEWLINE',
+    suites: ['clients/analysts/count-rows', 'clients/analysts/export'],
+    each: true,
   },
   {
     name: 'an export goes up to now, whatever is stored',

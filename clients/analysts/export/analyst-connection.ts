@@ -26,12 +26,6 @@ export interface AnalystSettings {
   passwordSource: string
 }
 
-/** The answer of the server, before its body is read. */
-interface AnalystAnswer {
-  body: IncomingMessage
-  rows: number
-}
-
 /** An error that the server answers with. */
 export class QueryError extends Error {
   readonly code: number
@@ -42,11 +36,14 @@ export class QueryError extends Error {
   }
 }
 
-/** Sends a query; the answer begins when the query has ended, so an error has a code of its own. */
+/**
+ * Sends a query. The answer begins when the query has ended, so an error has a code of its own. What it says of its rows
+ * is not to be relied on: to the analyst of a company Tally does not say how many there are.
+ */
 export type AskAnalyst = (
   query: string,
   settings?: Readonly<Record<string, string>>,
-) => Promise<AnalystAnswer>
+) => Promise<IncomingMessage>
 
 const DEFAULT_PORT = 8_123
 const DEFAULT_USER = 'analyst'
@@ -123,7 +120,8 @@ export function connectAsAnalyst(
       throw lost(url, err)
     })
     if (body.statusCode !== 200) throw await errorOf(url, body)
-    return { body, rows: rowsOf(url, body) }
+    if (body.headers['x-clickhouse-summary'] === undefined) throw notAnEndpoint(url, 'without a summary')
+    return body
   }
 }
 
@@ -150,21 +148,12 @@ async function errorOf(url: URL, body: IncomingMessage): Promise<Error> {
   const line = text.trim().split('\n')[0] ?? ''
   return Number.isInteger(code)
     ? new QueryError(code, line)
-    : new StartupError(`${showUrl(url)} answered ${body.statusCode ?? ''}: is this the analysts' endpoint?`)
+    : notAnEndpoint(url, String(body.statusCode ?? ''))
 }
 
-function rowsOf(url: URL, { headers }: IncomingMessage): number {
-  try {
-    const summary = JSON.parse(String(headers['x-clickhouse-summary'])) as { result_rows?: string }
-    const rows = Number(summary.result_rows)
-    if (Number.isSafeInteger(rows)) return rows
-  } catch {
-    // It is not ClickHouse that answers.
-  }
-  throw new StartupError(
-    `${showUrl(url)} does not say how many rows it sends: is this the analysts' endpoint?`,
-  )
-}
+/** It is not ClickHouse that answers. */
+export const notAnEndpoint = (url: URL, what: string): StartupError =>
+  new StartupError(`${showUrl(url)} answered ${what}: is this the analysts' endpoint?`)
 
 /** Reads a short answer whose lines are JSON arrays. */
 export async function readRows<Row extends readonly unknown[]>(
@@ -172,7 +161,7 @@ export async function readRows<Row extends readonly unknown[]>(
   url: URL,
   query: string,
 ): Promise<Row[]> {
-  const { body } = await ask(`${query} FORMAT JSONCompactEachRow`, {
+  const body = await ask(`${query} FORMAT JSONCompactEachRow`, {
     output_format_json_quote_64bit_integers: '0',
   })
   const parts: Buffer[] = []

@@ -1,7 +1,8 @@
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import type { FileFormat } from './file-format.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 export const MANIFEST_FILE = 'manifest.json'
 const VERSION = 1
@@ -93,13 +94,7 @@ function parse(text: string): Manifest | undefined {
 
 /** Replaces the manifest as a whole. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const file = path.join(folder, MANIFEST_FILE)
-  const handle = await open(`${file}.part`, 'w')
-  try {
-    await handle.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(`${file}.part`, file)
+  await writeWholeFile(path.join(folder, MANIFEST_FILE), (draft) =>
+    draft.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`),
+  )
 }

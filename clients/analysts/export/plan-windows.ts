@@ -15,7 +15,7 @@ type Place = Pick<Window, 'from' | 'to' | 'hours' | 'part'>
 
 /**
  * Divides rows into files: one for each day, more for a day with too many rows. What a window holds can only become
- * less: an event that is changed meanwhile has a later time.
+ * less: an event that is changed meanwhile has a later time. Without rows there is one file, which has the columns.
  *
  * @param counted in the order of days and hours
  * @param name of the files, without their ending
@@ -25,6 +25,11 @@ export function planWindows(
   { name, ending, since, cut }: { name: string; ending: string; since: Micros; cut: Micros },
   rowsMax = FILE_ROWS_MAX,
 ): Window[] {
+  if (counted.length === 0) {
+    const to = Math.min(cut, since + DAY_S * MICROS_PER_SECOND)
+    const nothing: Place = { from: formatMicros(since), to: formatMicros(to), hours: null, part: [0, 1] }
+    return named([nothing], name, ending)
+  }
   const days = [...new Set(counted.map(([day]) => day))]
   return days.flatMap((day) => {
     const from = formatMicros(Math.max(since, day * MICROS_PER_SECOND))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
-import { mkdir, open, readdir, rename, stat } from 'node:fs/promises'
+import { mkdir, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { formatMicros, parseMicros } from '../../../shared/time/micros-text.ts'
@@ -13,6 +13,7 @@ import {
   type AskAnalyst,
   connectAsAnalyst,
   lost,
+  notAnEndpoint,
   QueryError,
   readAnalystSettings,
   readRows,
@@ -32,6 +33,7 @@ import {
 } from './manifest.ts'
 import { halve, planWhole, planWindows } from './plan-windows.ts'
 import { CHANGES, type Column, divisionOf } from './view-shape.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 /** An export under way. */
 interface Export {
@@ -160,42 +162,30 @@ const PARTS_MAX = 4_096
 /** Writes the file of a window. @returns the window as it is done, or two that take its place */
 async function writeWindow(exporting: Export, window: Window, cut: Micros): Promise<Window[]> {
   const { options, ask, folder, columns, settings } = exporting
-  const { name, settings: ofFormat } = FILE_FORMATS[options.format]
+  const { name, settings: ofFormat, countRows } = FILE_FORMATS[options.format]
   const query = `${queryOf(options.view, columns, window, cut)} FORMAT ${name}`
   const file = path.join(folder, window.file)
   try {
-    const { body, rows } = await ask(query, ofFormat)
-    const { bytes, sha256 } = await writeWhole(file, body, (err) => lost(settings.url, err))
-    return [{ ...window, rows, bytes, sha256 }]
+    const answer = await ask(query, ofFormat)
+    const body = withErrors(answer, (err) => lost(settings.url, err))
+    const written = await writeWholeFile(file, async (draft) => {
+      const hash = createHash('sha256')
+      let bytes = 0
+      for await (const part of body) {
+        hash.update(part)
+        bytes += part.length
+        await draft.writeFile(part)
+      }
+      const rows = await countRows(draft, bytes)
+      if (rows === undefined) throw notAnEndpoint(settings.url, `with something other than ${name}`)
+      return { rows, bytes, sha256: hash.digest('hex') }
+    })
+    return [{ ...window, ...written }]
   } catch (err) {
     if (err instanceof QueryError && TOO_MUCH.includes(err.code) && window.part[1] < PARTS_MAX)
       return halve(window)
     throw err
   }
-}
-
-/** Writes an answer to a file. It has its name when it is whole and on the disk. */
-async function writeWhole(
-  file: string,
-  body: AsyncIterable<unknown>,
-  onLost: (err: unknown) => Error,
-): Promise<{ bytes: number; sha256: string }> {
-  const draft = `${file}.part`
-  const hash = createHash('sha256')
-  let bytes = 0
-  const handle = await open(draft, 'w')
-  try {
-    for await (const part of withErrors(body, onLost)) {
-      hash.update(part)
-      bytes += part.length
-      await handle.writeFile(part)
-    }
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(draft, file)
-  return { bytes, sha256: hash.digest('hex') }
 }
 
 /** Tells the errors of the connection from those of the disk. */

@@ -31,16 +31,21 @@ const DIVISIONS: Readonly<Record<string, Division>> = {
 export const divisionOf = (view: string): Division | undefined =>
   Object.hasOwn(DIVISIONS, view) ? DIVISIONS[view] : undefined
 
+/** The columns that a file has. Tokens are left out: they follow from the properties. Each decimal is there once. */
+export function exportedColumns<Of extends Column>(columns: readonly Of[]): Of[] {
+  const names = new Set(columns.map(({ name }) => name))
+  return columns.filter(({ name, type }) => !/^Array\(FixedString/.test(type) && !isNarrow(name, names))
+}
+
 /**
  * The columns of a file. Decimals are narrowed to DECIMAL(38, 18), which every reader knows; one that does not fit ends
- * the export with an error. Tokens are left out: they follow from the properties.
+ * the export with an error.
  *
  * @returns a list for SELECT, over the view by the name v
  */
 export function selectList(columns: readonly Column[]): string {
   const names = new Set(columns.map(({ name }) => name))
-  return columns
-    .filter(({ name, type }) => !/^Array\(FixedString/.test(type) && !isNarrow(name, names))
+  return exportedColumns(columns)
     .map(({ name, type }) => `${expressionOf(name, type, names)} AS ${name}`)
     .join(', ')
 }

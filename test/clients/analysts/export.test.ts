@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Manifest } from '../../../clients/analysts/export/manifest.ts'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
+import { quoteLiteral } from '../../../shared/clickhouse/quote-literal.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { formatMicros } from '../../../shared/time/micros-text.ts'
@@ -21,14 +22,17 @@ import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { exportWith } from '../core/run-program.ts'
 
+/** A year of daily exports instead of eight days. */
+const IS_LONG = process.env['FAULT_LONG'] === '1'
 const DAY_S = 86_400
 const MICROS = 1_000_000
-/** 2026-01-01. */
-const FIRST_S = 1_767_225_600
-const DAYS = 8
-/** Fewer than a day has, so that the server refuses some answers. */
+/** 2025-01-01. */
+const FIRST_S = 1_735_689_600
+const DAYS = IS_LONG ? 365 : 8
+/** Fewer than some days have, so that the server refuses some answers. */
 const ANSWER_ROWS_MAX = 600
-const DAY_ROWS = 700
+const rowsOfDay = (day: number) => (IS_LONG && day % 30 > 0 ? 60 : 700)
+const correctionsOfDay = IS_LONG ? 10 : 40
 const OF_VIEW = 'SELECT event_id, toString(quantity) FROM events ORDER BY event_id'
 
 interface Changed {
@@ -37,8 +41,17 @@ interface Changed {
   quantity: string
 }
 
+/** The formats, as ClickHouse calls them. */
+const FORMATS = {
+  parquet: 'Parquet',
+  arrow: 'Arrow',
+  csv: 'CSVWithNames',
+  tsv: 'TabSeparatedWithNames',
+  ndjson: 'JSONEachRow',
+}
+
 describe('npm run export', function () {
-  this.timeout(300_000)
+  this.timeout(IS_LONG ? 1_200_000 : 300_000)
   let host: AnalystHost
   let folder: string
   const env = () => ({ CLICKHOUSE_PASSWORD: PASSWORD, CLICKHOUSE_USER: 'analyst' })
@@ -50,6 +63,9 @@ describe('npm run export', function () {
     ...more,
   ]
   const run = (dir: string, ...more: string[]) => exportWith(wordsFor(dir, ...more), { env: env() })
+  /** Exports as the analyst of one company, to whom the server does not say how many rows it sends. */
+  const runAsAda = (dir: string, ...more: string[]) =>
+    exportWith(wordsFor(dir, ...more), { env: { ...env(), CLICKHOUSE_USER: 'ada' } })
   const manifestOf = async (dir: string): Promise<Manifest> =>
     JSON.parse(await readFile(path.join(folder, dir, 'manifest.json'), 'utf8')) as Manifest
   const asOperator = async (query: string) => {
@@ -86,7 +102,7 @@ describe('npm run export', function () {
 
   // Why a separate engine: it has limits of its own, and the note up to when usage is complete is one for an engine.
   before(async () => {
-    host = await startAnalystHost({ limits: { resultRows: ANSWER_ROWS_MAX } })
+    host = await startAnalystHost({ limits: { resultRows: ANSWER_ROWS_MAX }, names: ['ada'] })
     folder = path.join(await makeTempFolder('exports'), "it's; a\tfolder — 1")
   })
   after(() => host.stop())
@@ -110,7 +126,7 @@ describe('npm run export', function () {
       const start = (FIRST_S + day * DAY_S) * MICROS
       const at = () => start + randomInteger(random, DAY_S * MICROS)
       const changed: UsageEvent[] = []
-      for (let n = 0; n < DAY_ROWS; n++) {
+      for (let n = 0; n < rowsOfDay(day); n++) {
         const acceptedAt = at()
         const occurredAt =
           Math.floor(acceptedAt / MICROS) - (n % 50 === 0 ? randomInteger(random, 3 * DAY_S) : 0)
@@ -119,7 +135,7 @@ describe('npm run export', function () {
       }
       const old = events.length
       events.push(...changed)
-      for (let n = 0; n < 40 && old > 0; n++) {
+      for (let n = 0; n < correctionsOfDay && old > 0; n++) {
         const index = randomInteger(random, old)
         const corrected = makeCorrection(events[index] as UsageEvent, {
           correctedAt: at(),
@@ -200,6 +216,60 @@ describe('npm run export', function () {
     return manifest
   }
 
+  it('counts the rows of each file, whatever the server says of them', async () => {
+    const names = ['line\nbreak', 'tab\tand "quotes"', '\n"\n', "back\\slash, '"]
+    const rows = names.map((name, n) => `('${NAMESPACE}', 'account_${n + 2}', ${quoteLiteral(name)}, 1)`)
+    await asOperator(
+      `INSERT INTO tally.dimension_accounts (namespace_id, account_id, name, version) VALUES ${rows.join()}`,
+    )
+    const since = `${formatMicros((FIRST_S + (DAYS - 3) * DAY_S) * MICROS).replace(' ', 'T')}Z`
+    for (const format of Object.keys(FORMATS) as (keyof typeof FORMATS)[]) {
+      const accounts = ['--view', 'accounts', '--format', format]
+      expect(await countedBy(format, `accounts in ${format}`, accounts)).to.equal(1 + names.length)
+      const changes = ['--view', 'event_changes', '--format', format]
+      const dir = `changes in ${format}`
+      const counted = await countedBy(format, dir, [...changes, '--since', since])
+      expect(counted).to.be.greaterThan(ANSWER_ROWS_MAX)
+      // A file that is not there any more is written again, and counted again.
+      const { windows } = await manifestOf(dir)
+      await rm(path.join(folder, dir, windows[1]?.file ?? ''))
+      expect(await countedBy(format, dir, [...changes, '--since', since])).to.equal(counted)
+    }
+  })
+
+  /** Exports, and has the engine read the files. @returns the rows, when all that the export says of them is right */
+  async function countedBy(format: keyof typeof FORMATS, dir: string, words: string[]): Promise<number> {
+    const { code, err } = await runAsAda(dir, ...words)
+    expect(code, err).to.equal(0)
+    const { windows, rows, view } = await manifestOf(dir)
+    const key = view === 'accounts' ? 'account_id' : 'event_id'
+    let sum = 0
+    for (const window of windows) {
+      const file = quoteLiteral(path.join(folder, dir, window.file))
+      const found = await asOperator(
+        `SELECT uniqExact(${key}) FROM file(${file}, '${FORMATS[format]}', '${key} String')`,
+      )
+      expect(String(window.rows), `${dir}/${window.file}`).to.equal(found.trim())
+      sum += Number(found)
+    }
+    expect(rows, dir).to.equal(sum)
+    expect(err).to.contain(`\n${sum.toLocaleString('en-US')} rows in ${windows.length} files, complete in `)
+    return sum
+  }
+
+  it('has a file with the columns when there are no rows', async () => {
+    const { next_since: next } = await manifestOf('the rest')
+    for (const format of Object.keys(FORMATS) as (keyof typeof FORMATS)[]) {
+      const dir = `nothing in ${format}`
+      const words = ['--view', 'event_changes', '--format', format, '--since', next ?? '']
+      expect(await countedBy(format, dir, words)).to.equal(0)
+      const { windows } = await manifestOf(dir)
+      expect(windows.map(({ file }) => file)).to.deep.equal([`event_changes.${format}`])
+      const bytes = await readFile(path.join(folder, dir, `event_changes.${format}`), 'latin1')
+      if (format !== 'ndjson') expect(bytes, format).to.contain('quantity')
+    }
+  })
+
   it('killed with kill -9 at any moment and started again, it ends with the same files', async () => {
     const words = ['--view', 'event_changes', '--format', 'parquet']
     expect((await run('in one run', ...words)).code).to.equal(0)
@@ -245,7 +315,7 @@ describe('npm run export', function () {
     expect(accounts).to.match(/^"namespace_id","account_id",.*\n.*"account_1",/)
     const { windows, next_since: next } = await manifestOf('daily_totals')
     const totals = await readFile(path.join(folder, 'daily_totals', windows[0]?.file ?? ''), 'utf8')
-    expect(totals.split('\n')[1]).to.match(/^"[^"]*","2025-\d\d-\d\d",\\N,"usd",\d+\.\d{1,18},\d+$/)
+    expect(totals.split('\n')[1]).to.match(/^"[^"]*","2024-12-\d\d",\\N,"usd",\d+\.\d{1,18},\d+$/)
     expect(next).to.equal(null)
     expect((await manifestOf('events')).rows).to.equal(Number(await asAnalyst('SELECT count() FROM events')))
   })
