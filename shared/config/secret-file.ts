@@ -2,7 +2,7 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 
 /** Writes a file that only this user may read. It replaces the file in one step, so no reader sees a part of it. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
-  const draft = `${file}.new`
+  const draft = `${file}.${process.pid}.new`
   await rm(draft, { force: true })
   await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
   await rename(draft, file)

@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
+import { writeSecretFile } from '../../config/secret-file.ts'
 import { NONE_BYTES } from '../../lifecycle/disk-space.ts'
 import { analyticsDatabase, companyDatabase } from '../analytics-database.ts'
 
@@ -40,9 +41,7 @@ const FILE = 'engine.xml'
 export async function writeEngineConfig(folder: string, grants: AnalystGrants): Promise<string[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = path.resolve(folder, FILE)
-  const draft = `${file}.${process.pid}.new`
-  await writeFile(draft, configOf(grants), { mode: 0o600, flush: true })
-  await rename(draft, file)
+  await writeSecretFile(file, configOf(grants))
   process.env['TZ'] = 'UTC'
   return [`--config-file=${file}`, `--users_config=${file}`]
 }
