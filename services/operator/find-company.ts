@@ -3,11 +3,20 @@ import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { type Company, companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 
-/** @throws DomainError not_found when there is no such company */
+/** How many names a message has at most. */
+const NAMES_MAX = 10
+
+/** @throws DomainError not_found when there is no such company; it says which ones there are */
 export async function companyNamed(pool: Pool, name: string): Promise<Company> {
-  const company = await companyRepository(pool).findByName(name)
-  if (company === undefined) throw new DomainError('not_found', `there is no company ${JSON.stringify(name)}`)
-  return company
+  const companies = companyRepository(pool)
+  const company = await companies.findByName(name)
+  if (company !== undefined) return company
+  const names = (await companies.list()).map((one) => JSON.stringify(one.name))
+  const more = names.length > NAMES_MAX ? `, and ${names.length - NAMES_MAX} more` : ''
+  throw new DomainError(
+    'not_found',
+    `there is no company ${JSON.stringify(name)}; there are: ${names.slice(0, NAMES_MAX).join(', ')}${more}`,
+  )
 }
 
 /** @throws DomainError not_found when no company has such a key */

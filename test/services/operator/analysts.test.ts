@@ -105,7 +105,7 @@ describe('analysts by command', function () {
       [['add', '--name', 'analyst'], 2, /not analyst or default/],
       [['add', '--name', "a'b"], 2, /1 to 64 letters/],
       [['add', '--name', 'ada'], 1, /there is an analyst "ada" already/],
-      [['add', '--company', 'nowhere', '--name', 'x'], 1, /there is no company "nowhere"/],
+      [['add', '--company', 'nowhere', '--name', 'x'], 1, /no company "nowhere"; there are: .*"default"/],
       [['revoke'], 2, /one name/],
       [['revoke', 'nobody'], 1, /there is no analyst "nobody"/],
       [['sql', '--name', 'x'], 1, /embedded here/],

@@ -93,12 +93,14 @@ describe('maintenance commands', function () {
 
     it('end with 1 when there is no such thing, in one line', async () => {
       for (const [words, said] of [
-        [['keys', 'list', '--company', 'Nobody'], 'there is no company "Nobody"\n'],
         [['keys', 'revoke', 'nobody'], 'there is no key nobody\n'],
         [['keys', 'rotate', 'nobody', '--overlap-s', '0'], 'there is no key nobody\n'],
         [['dead-letters', 'show', '99'], 'there is no dead letter 99\n'],
       ] as const)
         expect(await run(...words)).to.deep.equal({ code: 1, output: said })
+      const { code, output } = await run('keys', 'list', '--company', 'Nobody')
+      expect([code, output.split('\n').length]).to.deep.equal([1, 2])
+      expect(output).to.match(/^there is no company "Nobody"; there are: "default", "sandbox"/)
     })
 
     it('end with 2 when the words make no sense, and say when npm may have kept options', async () => {
