@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { dump } from 'js-yaml'
+import { exportedColumns } from '../../clients/analysts/export/view-shape.ts'
 import {
   type AnalystView,
   readViewsContract,
@@ -15,6 +16,7 @@ const SOURCES = [
   VIEWS_FILE,
   FRESHNESS,
   'shared/clickhouse/views-contract.ts',
+  'clients/analysts/export/view-shape.ts',
   'tools/generate/dbt-sources.ts',
 ]
 const HEADING = 'Made by npm run generate of contract/views.yaml and clickhouse/views/freshness.sql.'
@@ -85,7 +87,13 @@ function viewsWithFreshness(): string[] {
 
 function tableOf({ name, meaning, key, columns }: AnalystView, hasFreshness: boolean): object {
   const time = TIMES[name] === undefined ? {} : { time_column: TIMES[name] }
-  const neverNull = columns.filter((column) => column.neverNull).map((column) => column.name)
+  const neverNull = columns.filter((column) => column.neverNull)
+  const exported = exportedColumns(columns)
+  const notExported = neverNull.filter((column) => !exported.includes(column)).map((column) => column.name)
+  const promised = {
+    columns: neverNull.filter((column) => exported.includes(column)).map((column) => column.name),
+    ...(notExported.length === 0 ? {} : { not_exported: notExported }),
+  }
   return {
     name,
     description: meaning,
@@ -101,7 +109,7 @@ function tableOf({ name, meaning, key, columns }: AnalystView, hasFreshness: boo
         }
       : {}),
     data_tests: [
-      { never_null: { arguments: { columns: neverNull, ...time } } },
+      { never_null: { arguments: { ...promised, ...time } } },
       { unique_key: { arguments: { columns: key, ...time }, ...(name === CHANGES ? ONCE_IN_TALLY : {}) } },
     ],
     columns: columns.map(columnOf),
