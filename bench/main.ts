@@ -7,6 +7,7 @@ import { isUsageError, UsageError } from '../shared/errors/usage-error.ts'
 import { exitWith } from '../shared/lifecycle/exit-with.ts'
 import { makeTempFolder } from '../test/support/temp-folder.ts'
 import { benchAll } from './all.ts'
+import { benchAnalysts } from './analysts.ts'
 import { benchBalances } from './balances.ts'
 import { benchClose } from './close.ts'
 import { dataSetFolder } from './data-set/data-set.ts'
@@ -46,6 +47,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   balances   [--events N] [--seconds N] [--data FOLDER]
              balances of 10,000 accounts over 1 to 256 connections, beside nothing, usage that comes in and an import; each with an
              account itself and health in the same run, --seconds (5 unless given) each
+  analysts   [--events N] [--seconds N] [--data FOLDER]
+             50 balances a second beside nothing, an export and ten analysts with heavy queries, in turn, --seconds (20 unless
+             given) each, three times
   previews   [--events N] [--requests N] [--data FOLDER]
              invoice previews of a month, of 10 lines and of 200, with properties and without, over HTTP, --requests (300 unless
              given) one after the other; 8 at once; rating alone
@@ -68,7 +72,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, close, history, neighbours, previews, rated, rollups and simulations, with 10M events, or up to --events 100M,
+             all of these but analysts, balances, close, history, neighbours, previews, rated, rollups and simulations, with 10M events, or up to --events 100M,
              and every figure in one table
 
   all, history, neighbours and rollups end with 1 when a floor is missed.
@@ -107,6 +111,7 @@ const SIZES = [1e6, 1e7, 1e8]
 const SECONDS = { default: 8, min: 1, max: 600 }
 const READ_SECONDS = { ...SECONDS, default: 5 }
 const NEIGHBOUR_SECONDS = { ...SECONDS, default: 12 }
+const ANALYST_SECONDS = { ...SECONDS, default: 20 }
 const CONNECTIONS = { default: 64, min: 1, max: 1_000 }
 const RUN_SECONDS = { ...SECONDS, default: 30 }
 const RATE = { default: 0, min: 0, max: 1_000_000 }
@@ -167,6 +172,17 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `balances-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchBalances({ events, seconds, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  analysts: {
+    options: ['events', 'seconds', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const seconds = integerOption('seconds', values.seconds, ANALYST_SECONDS)
+      const save = await saveIn(values, `analysts-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchAnalysts({ events, seconds, folder: dataSetFolder(data, events), save, print }),
       )
     },
   },

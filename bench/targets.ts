@@ -66,6 +66,8 @@ const TARGETS = {
   simulation: less('simulation, 10,000 accounts, 20 rates, a month, 100 M events', 's', 10, 3),
   rollupRows: less('rows that rollups read, at a steady rate, for each event', 'rows', 3, 3),
   besideGreed: less('p99 beside a greedy company, of 3 times alone and 50 ms', '', 1, 0.5),
+  balancesBesideExport: less('p99 of balances beside an export, against without', 'x', 2, 1.1),
+  balancesBesideAnalysts: less('… beside ten heavy analysts', 'x', 2, 1.1),
   failedBesideGreed: { ...less('… requests that failed', '', 0, 0), digits: 0 },
   whileImporting: less('balance while five years are imported, p50', 's', 1, 1),
 } satisfies Record<string, Target>
