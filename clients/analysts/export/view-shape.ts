@@ -31,7 +31,12 @@ const DIVISIONS: Readonly<Record<string, Division>> = {
 export const divisionOf = (view: string): Division | undefined =>
   Object.hasOwn(DIVISIONS, view) ? DIVISIONS[view] : undefined
 
-/** The columns that a file has. Tokens are left out: they follow from the properties. Each decimal is there once. */
+/**
+ * The columns that a file has. Tokens are left out: they follow from the properties. Each decimal is there once. Exported
+ * for the sources of the dbt package.
+ *
+ * @internal
+ */
 export function exportedColumns<Of extends Column>(columns: readonly Of[]): Of[] {
   const names = new Set(columns.map(({ name }) => name))
   return columns.filter(({ name, type }) => !/^Array\(FixedString/.test(type) && !isNarrow(name, names))
