@@ -31,16 +31,16 @@ export interface AnalystEngineOptions {
   /** The number of connections for queries. */
   connections: number
   limits: AnalystLimits
-  /** Scopes to check at the start, beside that of all companies; any other is checked before its first query. */
+  /** Scopes to check at the start, besides that of all companies. Other scopes are checked before their first query. */
   scopes?: readonly AnalystScope[]
 }
 
 /** A query that was accepted and has not begun to run. */
 export interface BegunQuery {
   /**
-   * Sends the answer while the engine writes it. Is done when the engine is.
+   * Sends the answer while the engine writes it. Resolves when the engine is done.
    *
-   * @throws ClickHouseException when it may not run; an error of the engine comes with `sent`
+   * @throws ClickHouseException when the query may not run. If it fails while it runs, `sent` is rejected
    */
   answer(send: SendAnswer): Promise<PassedAnswer>
   /**
@@ -57,25 +57,26 @@ interface Asking {
   scope: AnalystScope
 }
 
-/** A query that may run, without what ends the text of one that is answered from a file. */
+/** A query that may run. Its text has neither INTO OUTFILE nor FORMAT. */
 type RunnableQuery = Statement & { format: string }
 
-/** The settings of a query, in the order in which the later ones count, and the format when it names none. */
+/** How a query runs. If a setting is in several of these, the value in the last of them counts. */
 interface HowToRun {
-  /** In force while the query is judged, too. */
+  /** These also apply while the query is judged. */
   limits: ClickHouseSettings
-  /** Of the request; those of the query's own clause come after them. */
+  /** Of the request. After them come those of the query's SETTINGS clause. */
   own: ClickHouseSettings
   last: ClickHouseSettings
+  /** The format of a query without a FORMAT clause. */
   fallback: string
   endQueries: EndQueries
   asking: Asking
 }
 
-/** @returns how many there were */
+/** @returns how many queries were ended */
 type EndQueries = (queryId: string) => number
 
-/** What KILL QUERY answers: a row if there was such a query. */
+/** Makes the statement whose rows answer a KILL QUERY: one row if there was such a query. */
 const killed = (queryId: string, count: number): string =>
   `SELECT 'waiting' AS kill_status, '${queryId}' AS query_id WHERE ${count} > 0`
 
@@ -89,7 +90,7 @@ const QUICK_SETTINGS: ClickHouseSettings = {
   max_result_bytes: String(QUICK_BYTES),
   result_overflow_mode: 'throw',
 }
-/** Errors of a first attempt that a second attempt, with the full limits, need not have. */
+/** Errors that a first attempt may have, and a second attempt with the full limits may not. */
 const ENDED_BY_LIMIT: Readonly<Record<number, string>> = {
   159: 'TIMEOUT_EXCEEDED',
   396: 'TOO_MANY_ROWS_OR_BYTES',
@@ -100,26 +101,26 @@ const exceptionCodeOf = (err: unknown): number =>
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
-/** The folder of answers on their way, beside the engine's own ones. */
+/** The folder of answers that are being sent. It is next to the engine's own folders. */
 const ANSWERS = 'answers'
 
 /** The size of a statement that carries a query and its parameters as values. */
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
 /**
- * Connections for analysts, who share them. Each statement has only the role of its analyst. They do not wait for the
- * services, and share no settings with them.
+ * Connections that all analysts share. Each statement has only the role of its analyst. These connections do not wait
+ * for those of the services, and share no settings with them.
  */
 export class AnalystEngine {
   private readonly sessions: SessionPool
   /** Connections for first attempts. */
   private readonly quick: SessionPool
-  /** One connection, on which kills run one at a time: their parameters would be mixed up otherwise. */
+  /** One connection, on which one kill runs at a time. Otherwise their parameters would be mixed up. */
   private readonly killer: SessionPool
   private readonly answers: AnswerFolder
   private readonly limits: AnalystLimits
   private readonly zones = new SharedTimeZones()
-  /** The engine's functions, which are the same in every scope. */
+  /** The engine's functions. They are the same in every scope. */
   private readonly functions: FunctionNames
   private readonly database: string
   /** By the database of their scope. */
@@ -140,7 +141,7 @@ export class AnalystEngine {
     this.database = database
   }
 
-  /** @throws Error when the engine does not confine analysts as it must */
+  /** @throws Error when the engine does not confine analysts to their views */
   static async open({
     engine,
     database,
@@ -172,7 +173,7 @@ export class AnalystEngine {
    * share the time of one query.
    *
    * @param comment names the query for kill
-   * @param endQueries ends the queries of the same analyst that have an id
+   * @param endQueries ends the queries of the same analyst with a given id
    * @throws ClickHouseException when its settings or its format are not allowed
    */
   begin(request: QueryRequest, comment: string, endQueries: EndQueries, asking: Asking): BegunQuery {
@@ -193,7 +194,7 @@ export class AnalystEngine {
           const session = within(timeBudget(QUICK_S), inScope(asking.scope, connection))
           try {
             const answer = await runInMemory(session, await judge(session, QUICK_SETTINGS), request)
-            return answer.bytes.length > QUICK_BYTES ? undefined : answer // the engine limits values, not their text
+            return answer.bytes.length > QUICK_BYTES ? undefined : answer // the engine limits values, not text
           } catch (err) {
             if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
             throw err
@@ -247,8 +248,8 @@ export class AnalystEngine {
   }
 
   /**
-   * The rules of a scope. Before its first query it is checked that the engine confines the scope's role as it must: a
-   * company may get its first analyst at any time.
+   * Returns the rules of a scope. Before the first query of a scope, it checks that the engine confines the scope's
+   * role. Not every scope exists at the start: a company may get its first analyst at any time.
    */
   private rulesOf(scope: AnalystScope): Promise<ScopeRules> {
     const known = this.rules.get(scope.database)
@@ -315,7 +316,7 @@ const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
     ),
 })
 
-/** The rules for all analysts who may read the same. */
+/** The rules for all analysts of a scope. */
 type ScopeRules = Omit<JudgeRules, 'user'>
 
 async function readFunctions(session: QueryRunner): Promise<FunctionNames> {

@@ -15,7 +15,7 @@ export interface AnalystLimits {
   temporaryBytes: number
 }
 
-/** The limits as settings. Every query sets all of them, so neither a default nor an earlier query's setting applies. */
+/** The limits as settings. Every query sets all of them, so defaults and settings of earlier queries have no effect. */
 export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   ...FINAL_SETTINGS,
   ...settingsOfPriority(3),
@@ -26,10 +26,10 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   implicit_select: 0,
   // Otherwise some properties are not found in data parts that are not indexed yet (docs/decisions/0013).
   query_plan_direct_read_from_text_index: 0,
-  // Otherwise a function of the analyst could be computed for rows that a condition before it leaves out, and its error
-  // would tell of them.
+  // Otherwise the engine could compute an analyst's function for rows that an earlier condition leaves out, and an
+  // error of the function would show values of these rows.
   short_circuit_function_evaluation: 'enable',
-  // How much was read beneath the views would tell of others' usage.
+  // The statistics count rows of the tables, so they would show how much usage other companies have.
   output_format_write_statistics: 0,
   // A dictionary would also show values of rows that a view leaves out.
   output_format_arrow_low_cardinality_as_dictionary: 0,

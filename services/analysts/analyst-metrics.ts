@@ -2,7 +2,7 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 
 /** The metrics of queries at the endpoint. */
 export interface AnalystMetrics {
-  /** @param code of ClickHouse's errors; 0 for a success */
+  /** @param code ClickHouse's code of the error; 0 for a success */
   answered(user: string, code: number, seconds: number): void
 }
 
@@ -11,7 +11,7 @@ export function analystMetrics(metrics: Metrics, waiting: () => number): Analyst
   const queries = metrics.counter('tally_analyst_queries_total', 'Queries of analysts.', ['user', 'code'])
   const took = metrics.histogram(
     'tally_analyst_seconds',
-    'How long queries of analysts took, with what they waited for their turn.',
+    'How long queries of analysts took, including the wait for their turn.',
     DURATION_BUCKETS,
   )()
   const gauge = metrics.gauge('tally_analyst_waiting', 'Queries of analysts that wait for their turn.')

@@ -3,7 +3,7 @@ import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embed
 import { ANALYST_ROLE, companyRole } from '../../shared/clickhouse/embedded/engine-config.ts'
 import type { QueryRunner } from './judge/judge-query.ts'
 
-/** What an analyst may read: the views in one database, by a role that has nothing else. */
+/** What an analyst may read: the views in one database, with a role that may read nothing else. */
 export interface AnalystScope {
   database: string
   role: string
@@ -21,15 +21,15 @@ export const scopeOfCompany = (database: string, number: number): AnalystScope =
   role: companyRole(database, number),
 })
 
-/** The statement that takes all rights from a connection. Analysts' connections run it unless a scope takes its place. */
+/** Takes all rights from a connection. Analysts' connections run it before each statement that has no scope. */
 export const NO_ROLE = 'SET ROLE NONE'
 
 /**
  * A connection whose statements run in a scope.
  *
- * Why the role is set before each statement: the connections are shared by all analysts. And if the engine ever replaced
- * a broken connection, the new one would have all rights. Why before the database: the role of another analyst may not
- * enter it.
+ * Why the role is set before each statement: all analysts share the connections. Also, if the engine replaced a broken
+ * connection, the new one would have all rights. Why the role is set before the database: the connection may still have
+ * the role of another analyst, which may not use this database.
  */
 export const inScope = ({ database, role }: AnalystScope, session: Pick<ChdbSession, 'run'>): QueryRunner => {
   const prelude = `SET ROLE ${quoteIdentifier(role)}; USE ${quoteIdentifier(database)}`

@@ -23,7 +23,7 @@ const flag: Check = (value) =>
 const count: Check = (value) => (/^\d{1,15}$/.test(value) ? Number(value) : refuse(value, 'a whole number'))
 const character: Check = (value) => (/^[\x20-\x7e\t]$/.test(value) ? value : refuse(value, 'one character'))
 
-/** Takes the narrower of the requested limit and ours. 0 means "no limit" to ClickHouse; then ours stays. */
+/** Takes the lower of the requested limit and our limit. For ClickHouse, 0 means "no limit"; then our limit applies. */
 const atMost =
   (most: (limits: AnalystLimits) => number): Check =>
   (value, limits) => {
@@ -31,7 +31,7 @@ const atMost =
     return Number(value) === 0 ? most(limits) : Math.min(Number(value), most(limits))
   }
 
-/** Settings that an analyst's client may send and that take effect: how values are written, and narrower limits. */
+/** Settings that an analyst's client may send and that have an effect: how values are written, and lower limits. */
 const APPLIED: Readonly<Record<string, Check>> = {
   max_execution_time: atMost(({ timeoutS }) => timeoutS),
   max_memory_usage: atMost(({ memoryBytes }) => memoryBytes),
@@ -81,7 +81,7 @@ const APPLIED: Readonly<Record<string, Check>> = {
   output_format_tsv_crlf_end_of_line: flag,
 }
 
-/** Settings that clients send by habit and that make no difference here. */
+/** Settings that many clients send. They are accepted, and have no effect here. */
 const IGNORED = new Set([
   'add_http_cors_header',
   'allow_experimental_analyzer',
@@ -105,14 +105,16 @@ const IGNORED = new Set([
   'log_comment',
   'log_queries',
   'max_block_size',
-  // Not applied: whether a query ends by it tells how much is beneath the views, of other companies too.
+  // Why it has no effect: it counts rows of the tables. A query that it ends would show how much usage other companies
+  // have.
   'max_rows_to_read',
   'mutations_sync',
   'network_compression_method',
   'network_zstd_compression_level',
-  // Not applied: the dictionary of a block also has values of rows that the view left out, such as those of other companies.
+  // Why it has no effect: the dictionary of a block also has values of rows that the view left out, such as those of
+  // other companies.
   'output_format_arrow_low_cardinality_as_dictionary',
-  // Not applied: the statistics are of what is beneath the views.
+  // Why it has no effect: the statistics count rows of the tables, with those of other companies.
   'output_format_write_statistics',
   'priority',
   'readonly',

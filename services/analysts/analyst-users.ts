@@ -23,17 +23,17 @@ interface Directory {
 }
 
 /**
- * How long a list may be used, counted from the start of its reading. A revoked analyst is refused after this, in a
- * process that no purge reaches.
+ * How long a list may be used, from the time at which its reading began. So even a process that gets no purge refuses a
+ * revoked analyst after this time.
  */
 const FRESH_MS = 2_000
 
-/** Compared where there is no such name, so that an unknown name takes as long as a wrong password. */
+/** Compared if there is no such name, so that an unknown name takes as long as a wrong password. */
 const NO_DIGEST = Buffer.alloc(32)
 
 /**
- * The analysts of companies. They are few, so all of them are kept, and read again every other second while somebody
- * signs in. So wrong names and passwords never cost a query each.
+ * The analysts of companies. They are few, so this process keeps a list of all of them. A sign-in reads the list again
+ * if it is older than FRESH_MS. So guesses of names and passwords do not cost one query each.
  */
 export function analystUsers({ list, purges, serve, endQueries }: AnalystUsersOptions): EndpointUsers {
   let known: Directory = { byName: new Map(), byDigest: new Map() }
@@ -42,7 +42,7 @@ export function analystUsers({ list, purges, serve, endQueries }: AnalystUsersOp
   const read = (): Promise<Directory> => {
     const work = list().then((analysts) => {
       const next = directoryOf(analysts)
-      if (reading?.work !== work) return next // good for those who wait for it, but a later one is being kept
+      if (reading?.work !== work) return next // a later reading has begun, whose list will be kept
       for (const [digest, { name }] of known.byDigest) if (!next.byDigest.has(digest)) endQueries(name)
       known = next
       return next
@@ -50,7 +50,7 @@ export function analystUsers({ list, purges, serve, endQueries }: AnalystUsersOp
     const started = { work, startedAt: performance.now() }
     reading = started
     work.catch(() => {
-      if (reading === started) reading = undefined // the next one reads again
+      if (reading === started) reading = undefined // the next sign-in reads again
     })
     return work
   }
@@ -59,7 +59,7 @@ export function analystUsers({ list, purges, serve, endQueries }: AnalystUsersOp
 
   purges.onPurge((purge) => {
     if (typeof purge !== 'string' && purge.name !== NAMES.analysts) return
-    read().catch(() => undefined) // the next one to sign in reads again, and gets the error
+    read().catch(() => undefined) // the next sign-in reads again, and gets the error
   })
   return {
     async find(given) {
@@ -75,8 +75,8 @@ const directoryOf = (analysts: readonly ValidAnalyst[]): Directory => ({
 })
 
 /**
- * Why a token may be looked up by its digest: the time that this takes can tell something about a digest, and nothing
- * about the 190 random bits that it is made of.
+ * Why a token may be looked up by its digest: the time of the look-up may tell something about the digest, but nothing
+ * about the 190 random bits of the token.
  */
 function findIn({ byName, byDigest }: Directory, { user, password }: Credentials): ValidAnalyst | undefined {
   const digest = digestOfPassword(password)

@@ -16,16 +16,16 @@ export interface AnalystsOptions extends AnalystEngineOptions {
   waitingMax: number
   /** How many queries of one analyst may wait. */
   waitingMaxOfOne: number
-  /** How long a client may take nothing of a long answer while others wait. Default: ten seconds. */
+  /** For how long a client may read nothing of a long answer while other queries wait. Default: ten seconds. */
   stalledMs?: number
 }
 
-/** Somebody who queries. */
+/** Someone who sends queries. */
 interface Analyst {
   /** Unique. Queries of one name take turns with those of other names. */
   name: string
   scope: AnalystScope
-  /** The company that the scope shows; undefined: all of them. */
+  /** The company whose usage the scope has; undefined for all companies. */
   company?: string
 }
 
@@ -42,18 +42,21 @@ export interface Analysts extends Closeable {
 const BODY_BYTES_MAX = 256 * 1_024
 /** The user who sees all companies. */
 export const USER_OF_ALL = 'analyst'
-/** Drivers name this database unless they are given another one; here it is the analysts' own. */
+/** Drivers name this database by default. Here, it means the analysts' own database. */
 const DEFAULT_DATABASE = 'default'
 const COMMENT = 'analyst:'
-/** Long queries and their answers, of which each may take FILE_BYTES_MAX on disk until it is sent. */
+/**
+ * How many long queries may have a place until their answers are sent. Until then, each answer may take FILE_BYTES_MAX
+ * on disk.
+ */
 const UNSENT = { atOnce: 12, atOnceOfCompany: 4, atOnceOfOne: 3 }
 const KILL_EVERY_MS = 50
-/** How long closing waits for queries: some functions of the engine check no limit before they are done. */
+/** How long closing waits until all queries have ended. Some functions of the engine check no limit while they run. */
 const CLOSE_MS = 2_000
 
 /**
- * Serves the analysts: one judged SELECT a request, a limited number at once, by turns. A query ends when its client
- * disconnects.
+ * Serves the analysts. A request runs one SELECT, after it was judged. The number of queries that run at the same time
+ * is limited, and analysts take turns. A query ends when its client disconnects.
  */
 export async function openAnalysts({
   waitingMax,
@@ -100,7 +103,7 @@ export async function openAnalysts({
                 () => killedWhenGone(() => query.answer(sendTo), kill, signal),
                 turn,
               )
-              // From here on, a client that reads slowly holds up nobody's query.
+              // From here on, a client that reads slowly delays no other query.
               await Promise.race([sent, once(ended, 'abort')])
               ended.throwIfAborted()
             },
@@ -129,7 +132,7 @@ export async function openAnalysts({
   }
 }
 
-/** Ends all queries, those that wait at once, and closes the engine. */
+/** Rejects the queries that wait, ends those that run, and closes the engine. */
 async function endAll(
   engine: AnalystEngine,
   { quick, long, unsent }: Record<'quick' | 'long', FairSemaphore> & { unsent: UnsentPlaces },
@@ -153,7 +156,9 @@ const isKilled = () => new ClickHouseException('QUERY_WAS_CANCELLED', 'the query
 const isRevoked = () =>
   new ClickHouseException('AUTHENTICATION_FAILED', 'this user was revoked while the query ran.')
 
-/** The queries that wait or run, by the analyst's name and the ids that clients gave; several may have the same. */
+/**
+ * The queries that wait or run, by the analyst's name. Clients give queries their ids, so several may have the same id.
+ */
 function queriesByName() {
   const byName = new Map<string, Set<{ queryId: string; controller: AbortController }>>()
   return {
@@ -172,10 +177,10 @@ function queriesByName() {
       return { ended: controller.signal, cut, forget }
     },
     /**
-     * Ends the queries of a name, all of them or those with an id.
+     * Ends queries of an analyst: those with this id, or all if no id is given.
      *
-     * @param reason makes the error that they are answered with
-     * @returns how many there were
+     * @param reason makes the error that their clients get
+     * @returns how many queries were ended
      */
     end(name: string, reason: () => ClickHouseException, queryId?: string): number {
       const found = [...(byName.get(name) ?? [])].filter(
@@ -187,7 +192,10 @@ function queriesByName() {
   }
 }
 
-/** Kills a query after the abort, repeatedly until it has ended: a kill misses a query that is still being judged. */
+/**
+ * Kills a query when the signal is aborted. Repeats this until the query has ended, because a kill does not reach a
+ * query that is still being judged.
+ */
 async function killedWhenGone<T>(
   query: () => Promise<T>,
   kill: () => Promise<void>,
@@ -210,7 +218,7 @@ async function killedWhenGone<T>(
   } finally {
     isOver = true
     signal.removeEventListener('abort', begin)
-    await ending // the process must not end while a connection is at work
+    await ending // the process must not end while a connection works
   }
 }
 

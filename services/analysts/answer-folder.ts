@@ -12,40 +12,40 @@ interface WrittenAnswer {
   write: (file: string) => Promise<void>
   /** Ends the statement. It is called repeatedly, until the statement has ended. */
   end: () => Promise<void>
-  /** Whether nothing is sent before the whole answer is there. */
+  /** Whether sending begins only when the whole answer is written. */
   isWhole: boolean
-  /** Is called when the first bytes are there, and reads them all. */
+  /** Called when the first bytes are written. It reads all bytes, also those that are written later. */
   send: (bytes: AsyncIterable<Buffer>) => Promise<void>
 }
 
 /** An answer that the engine has written, or could not write. */
 export interface PassedAnswer {
-  /** Is done when the answer is sent. Fails when nothing was sent, with the engine's error, and when `send` fails. */
+  /** Resolves when the answer is sent. Rejects with the engine's error if nothing was sent, and if `send` fails. */
   sent: Promise<void>
 }
 
-/** The folder of answers on their way from the engine to clients. */
+/** The folder for answers that the engine has written and clients have not read yet. */
 export interface AnswerFolder {
-  /** Sends an answer while the engine writes it. Is done when the engine is. */
+  /** Sends an answer while the engine writes it. Resolves when the engine is done. */
   pass(answer: WrittenAnswer): Promise<PassedAnswer>
 }
 
 /** The largest answer on disk. Text can be much longer than the values that the engine counts. */
 const FILE_BYTES_MAX = 1_024 * 1_024 * 1_024
-/** With less, no answer grows: the databases on the same disk need the rest. */
+/** If the disk has less free space, answers are ended: the databases on the same disk need it. */
 const FREE_BYTES_MIN = 1_000_000_000
 const CHUNK_BYTES = 256 * 1_024
-/** Nothing is sent of a shorter answer until it is complete, so that its error has a status and a text of its own. */
+/** A shorter answer is sent only when it is complete. So if it fails, its client gets an error with its HTTP status. */
 const FIRST_BYTES = CHUNK_BYTES
 const LOOK_AGAIN_MS = 10
 const CHECK_SIZE_MS = 100
 
 /**
- * Opens the folder, and empties it: what a crashed process left is of no use.
+ * Opens the folder, and deletes the files that a crashed process left in it.
  *
- * Why files, and not the stream that chDB offers: it plans the query on the event loop, and gives each part of an answer
- * as a document of its own, with a header or a footer (docs/decisions/0039-answers-through-files.md). Clients that read
- * slowly do not slow down the engine.
+ * Why files, and not the stream that chDB offers: chDB would plan the query on the event loop, and give each part of an
+ * answer its own header and footer (docs/decisions/0039-answers-through-files.md). With files, clients that read slowly
+ * do not slow down the engine.
  */
 export async function openAnswerFolder(
   folder: string,
@@ -77,7 +77,7 @@ async function passFile(
     isTooLarge ||= await isTooMuch((await handle.stat()).size)
     if (isTooLarge) await end()
   }
-  const watching = repeat('watch of an answer', CHECK_SIZE_MS, endIfTooLarge, () => undefined) // it looks again
+  const watching = repeat('watch of an answer', CHECK_SIZE_MS, endIfTooLarge, () => undefined) // it tries again
   const written = write(file)
     .catch((err: unknown) => {
       throw isTooLarge ? tooLarge(bytesMax) : withoutPath(err, file)
@@ -88,12 +88,12 @@ async function passFile(
   const sendWhenThere = async () => {
     if (isWhole) await written
     else await firstBytes(handle, isWritten)
-    if (isWritten.aborted) await written // of an answer that failed before anything was sent, only the error is sent
+    if (isWritten.aborted) await written // if it failed before anything was sent, only the error is sent
     await send(bytesOf(handle, written, isWritten))
   }
   const ended = Promise.allSettled([written]).then(() => watching.close())
   const sent = sendWhenThere().finally(async () => {
-    await ended // the file must not go before its writer
+    await ended // the file must stay until the engine has finished with it
     await handle.close()
     await rm(file, { force: true })
   })
@@ -102,12 +102,12 @@ async function passFile(
   return { sent }
 }
 
-/** Waits for enough bytes, or for all of them. */
+/** Waits until enough bytes are written to begin, or all of them. */
 async function firstBytes(handle: FileHandle, isWritten: AbortSignal): Promise<void> {
   while (!isWritten.aborted && (await handle.stat()).size < FIRST_BYTES) await pause(LOOK_AGAIN_MS, isWritten)
 }
 
-/** What is in the file, and what is added until it is written. It throws what `written` is rejected with. */
+/** Yields the bytes in the file, and those that are added, until all is written. Throws the error of `written`. */
 async function* bytesOf(
   handle: FileHandle,
   written: Promise<void>,
@@ -123,17 +123,17 @@ async function* bytesOf(
   await written
 }
 
-/** Waits, at most until the signal. */
+/** Waits, but not longer than until the signal is aborted. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined)
 
 const tooLarge = (bytesMax: number): ClickHouseException =>
   new ClickHouseException(
     'TOO_MANY_ROWS_OR_BYTES',
-    `the answer is larger than ${bytesMax} bytes, or than the disk has room for.`,
+    `the answer is larger than ${bytesMax} bytes, or the disk has no room for it.`,
   )
 
-/** An error of the engine about the file names it; analysts must not see where Tally keeps its files. */
+/** Removes the path of the file from an error: analysts must not see where Tally keeps its files. */
 const withoutPath = (err: unknown, file: string): unknown =>
   err instanceof Error && err.message.includes(file)
     ? new Error(err.message.replaceAll(file, 'the answer'), { cause: err })

@@ -4,15 +4,15 @@ const MB = 1_024 * 1_024
 
 /** More queries are refused, because each waits with its text in memory. */
 const WAITING_MAX = 500
-/** So that the queries of one analyst do not take the places of all others. */
+/** Otherwise the queries of one analyst could take all places. */
 const WAITING_MAX_OF_ONE = 20
-/** One, so that an analyst's query leaves the rest of the machine to balances. */
+/** One thread, so that a query of an analyst leaves the other cores to balances. */
 const THREADS = 1
-/** The values of an answer. The file that it is written to has a limit of its own. */
+/** The size of the values of an answer. The file of the answer has its own limit. */
 const RESULT_BYTES_MAX = 1_024 * MB
-/** A guard against a join of everything with everything. A normal scan of a hundred million events is far below. */
+/** Ends a join of everything with everything. A normal scan of a hundred million events is far below this limit. */
 const READ_ROWS_MAX = 1e10
-/** The space that sorting and grouping may take on the disk of the data folder. */
+/** The space on the data folder's disk that sorting and grouping may take. */
 const TEMPORARY_BYTES_MAX = 1_024 * MB
 
 /** Settings of the analysts' endpoint: the limits of a query. */

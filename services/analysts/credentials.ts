@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { ClickHouseException } from './exception.ts'
 
 export interface Credentials {
-  /** Undefined with a Bearer token, which says by itself whose it is. */
+  /** Undefined for a Bearer token: the token alone identifies its user. */
   user: string | undefined
   password: string
 }
@@ -11,7 +11,7 @@ export interface Credentials {
 /**
  * Finds the credentials of a request, in the three places where ClickHouse looks for them.
  *
- * @throws ClickHouseException when there are none, or some in two places
+ * @throws ClickHouseException when no place has credentials, or several have
  */
 export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchParams): Credentials {
   const found = [fromOwnHeaders(headers), fromAuthorization(headers), fromUrl(url)].filter(
@@ -31,7 +31,7 @@ export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchPara
   return credentials
 }
 
-/** Whether name and password are the expected ones; it takes the same time wherever they differ. */
+/** Whether name and password are the expected ones. The comparison always takes the same time. */
 export const isUser = (expected: Credentials, { user = expected.user, password }: Credentials): boolean =>
   timingSafeEqual(digestOf(expected), digestOf({ user, password }))
 
@@ -42,14 +42,14 @@ export const refusedUser = ({ user = 'token' }: Credentials): ClickHouseExceptio
     `${user}: Authentication failed: password is incorrect, or there is no user with such name.`,
   )
 
-/** The error for any password, a right one too, once too many wrong ones were tried from an address. */
+/** The error for every password, even the right one, after too many wrong ones from an address. */
 export const tooManyGuesses = ({ user = 'token' }: Credentials, seconds: number): ClickHouseException =>
   new ClickHouseException(
     'AUTHENTICATION_FAILED',
     `${user}: Authentication failed: too many wrong passwords were tried from this address; try again in ${seconds} s.`,
   )
 
-/** Both values in one digest, so that the comparison takes the same time wherever they differ. */
+/** Why one digest of both values: its comparison takes the same time, whichever value differs. */
 const digestOf = ({ user, password }: Credentials): Buffer =>
   hash('sha256', JSON.stringify([user, password]), 'buffer')
 

@@ -10,7 +10,7 @@ export interface QueryAnswer {
   format: string
   /** What is known of the query so far. */
   summary: () => QuerySummary
-  /** Gets how the sending goes. */
+  /** The code that sends the answer keeps this up to date. */
   delivery?: Delivery
 }
 
@@ -27,7 +27,7 @@ export interface QuerySummary {
 /** A user whose queries the endpoint takes. */
 export interface EndpointUser {
   user: string
-  /** The company that the user sees; undefined: all of them. */
+  /** The company whose usage the user sees; undefined for all companies. */
   company?: string
   /** The largest body, after decompression. */
   bodyBytesMax: number

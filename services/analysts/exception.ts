@@ -42,10 +42,10 @@ const STATUS: readonly (readonly [status: number, codes: readonly number[]])[] =
   [503, [76, 209, 439]],
 ]
 
-/** Longer messages repeat a whole query. */
+/** Longer messages are cut, because they repeat a whole query. */
 const MESSAGE_CHARACTERS_MAX = 4_000
 
-/** An error in the form in which ClickHouse answers it over HTTP. */
+/** An error with the code, the name and the HTTP status that ClickHouse gives it. */
 export class ClickHouseException extends Error {
   readonly code: number
   readonly type: string
@@ -74,11 +74,14 @@ const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
 const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
 const ENDING_CHARACTERS_MAX = 200
 
-/** TOO_MANY_ROWS and TOO_MANY_BYTES, whose texts tell how much was read beneath the views. */
+/** TOO_MANY_ROWS and TOO_MANY_BYTES. Their texts tell how much was read, of the usage of all companies. */
 const TOO_MUCH_READ = new Set([158, 307])
 const READ_SO_FAR = /, current (?:rows|bytes): [\d.]+(?: [A-Za-z]+)?/g
 
-/** An error of the engine. Undefined for any other error, a bug of Tally, whose text belongs only in the log. */
+/**
+ * Parses an error of the engine. Returns undefined for any other error: that is a bug of Tally, and its text belongs
+ * only in the log.
+ */
 export function exceptionOfEngine(err: unknown): ClickHouseException | undefined {
   if (!(err instanceof Error)) return undefined
   const text = err.message.trim()

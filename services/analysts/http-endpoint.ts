@@ -15,7 +15,7 @@ export interface EndpointOptions {
   facts: ServerFacts
   log: Logger
   metrics: AnalystMetrics
-  /** How many wrong passwords of a name an address may try before it must wait. */
+  /** How many wrong passwords for one name an address may try before it must wait. */
   wrongPasswords: RateLimit
 }
 
@@ -68,7 +68,7 @@ async function answerQuery(
   const { facts, log, metrics } = parts
   const gone = new AbortController()
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort() // a complete answer also closes the connection
+    if (!res.writableFinished) gone.abort() // close also follows a complete answer
   })
   const startedAt = performance.now()
   const packing = readPacking(req, url)
@@ -133,8 +133,8 @@ async function signIn(
 const GONE = new ClickHouseException('QUERY_WAS_CANCELLED', 'the client has gone.')
 
 /**
- * An answer that does not tell how much was read. The engine counts what is beneath the views, and a company must not
- * learn from it how much usage others have.
+ * Removes from an answer how much was read. The engine counts rows of the tables, which have the usage of all
+ * companies, and a company must not learn how much usage others have.
  */
 const withoutCounts = (answer: QueryAnswer): QueryAnswer => ({
   ...answer,

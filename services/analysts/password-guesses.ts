@@ -5,9 +5,12 @@ import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import { type Credentials, refusedUser, tooManyGuesses } from './credentials.ts'
 import type { ClickHouseException } from './exception.ts'
 
-/** How many pairs of an address and a name are remembered that have tried too many passwords. */
+/** How many pairs of an address and a name are kept for which too many passwords were tried. */
 const BLOCKED_MAX = 20_000
-/** Made-up names share so many counters for each address, or they would fill the memory. */
+/**
+ * How many digits of a name's digest tell it from other names. An address that invents many names thus has at most 16
+ * to the power of this counters, and cannot fill the memory.
+ */
 const NAME_DIGITS = 4
 
 /** An error, and headers to send with it. */
@@ -17,14 +20,15 @@ export interface Refusal {
 }
 
 /**
- * Limits how many wrong passwords an address may try for a name. After that, no password of that name from that address
- * is right until the window of the limit ends. Other names, and the same one from elsewhere, go on.
+ * Limits how many wrong passwords an address may try for a name. After that, every password for this name from this
+ * address is refused until the window of the limit ends. Other names, and this name from other addresses, are not
+ * affected.
  */
 export function passwordGuesses(limit: RateLimit) {
   const blocked = new LRUCache<string, number>({ max: BLOCKED_MAX })
   return {
     /**
-     * Called when the password has been compared, so that a right one takes no other time than a wrong one.
+     * Called after the password was compared, so that a right password takes as long as a wrong one.
      *
      * @returns undefined when the password is right and may be used
      */

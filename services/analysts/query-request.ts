@@ -19,7 +19,7 @@ export interface QueryRequest {
   format: string | undefined
   /** Everything else in the URL, without NOT_SETTINGS and MISSING_PARTS. */
   settings: Map<string, string>
-  /** The protocol revision for which output in the format Native is written; 0: as Native is written to files. */
+  /** The protocol revision for which the format Native is written. 0 means the form that is used for files. */
   protocolRevision: number
 }
 
@@ -47,7 +47,7 @@ const NOT_SETTINGS = new Set([
 const MISSING_PARTS = ['decompress', 'role']
 
 /**
- * Parses a request and reads its body, whose bytes are counted while they are inflated.
+ * Parses a request and reads its body. The limit of bytes holds for the decompressed body.
  *
  * @throws ClickHouseException when it is too long or cannot be read
  */
@@ -121,7 +121,7 @@ const header = (req: IncomingMessage, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** All analysts count as one tenant, beside the companies. */
+/** All analysts together count as one tenant, like a company. */
 const TENANT = 'analysts'
 
 async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {

@@ -15,9 +15,12 @@ const compress = promisify(gzip)
 
 /** How a client wants its answer packed. */
 export interface Packing {
-  /** In ClickHouse's compressed blocks, errors too: its drivers read nothing else then. */
+  /**
+   * In ClickHouse's compressed blocks. Errors are sent in blocks, too: a driver that asks for blocks reads nothing
+   * else.
+   */
   inBlocks: boolean
-  /** Compressed as a whole, as HTTP has it. */
+  /** The whole body in gzip, with HTTP's Content-Encoding. */
   zipped: boolean
 }
 
@@ -49,9 +52,9 @@ export function replyText(
 /**
  * Sends an answer.
  *
- * @param describe what is said of an error when a part of the answer was sent before it
- * @returns the bytes that were sent
- * @throws that error, after the connection was cut: a client must not take a part for the whole
+ * @param describe makes the exception for an error that occurs after a part of the answer was sent
+ * @returns the number of bytes that were sent
+ * @throws that exception, after it has closed the connection: a client must see that the answer is not complete
  */
 export async function replyAnswer(
   res: ServerResponse,
@@ -62,7 +65,7 @@ export async function replyAnswer(
   describe: (err: unknown) => ClickHouseException,
 ): Promise<number> {
   const whole = bytes instanceof Uint8Array ? await packedWhole(bytes, packing) : undefined
-  if (res.destroyed) return 0 // the client has disconnected, and no event would follow
+  if (res.destroyed) return 0 // the client has disconnected, and no further event would tell
   const exceptionTag = newExceptionTag()
   res.writeHead(200, {
     ...COMMON,
@@ -112,7 +115,7 @@ function gzipped(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return zip
 }
 
-/** Why an answer was not sent to its end. */
+/** The exception that ended an answer early, if there was one. */
 interface Failure {
   with?: ClickHouseException
 }
@@ -131,7 +134,10 @@ async function* withException(
 
 const TAG_LETTERS = 16
 
-/** Tells an error after a part of an answer from the answer. Nobody can know it before, and store it as a value. */
+/**
+ * Marks an error that follows a part of an answer. It is random, so that nobody can store a value that looks like such
+ * an error.
+ */
 const newExceptionTag = (): string =>
   Array.from({ length: TAG_LETTERS }, () => String.fromCharCode(0x61 + randomInt(26))).join('')
 
@@ -139,7 +145,7 @@ const newExceptionTag = (): string =>
 const exceptionBlock = (tag: string, text: string): string =>
   `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`
 
-/** How long a client may take to read an answer, and how many of its bytes give it another millisecond. */
+/** A client must read an answer within SEND_MS, plus one millisecond for each BYTES_PER_MS bytes. */
 const SEND_MS = 60_000
 const BYTES_PER_MS = 1_000
 
@@ -167,7 +173,7 @@ async function sendParts(
   return bytes
 }
 
-/** Sends something, and waits until it is sent, or the connection has closed, or the client took too long. */
+/** Sends something. Waits until it is sent, or the connection has closed, or the client has taken too long. */
 function sent(res: ServerResponse, ms: number, send: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {

@@ -7,7 +7,7 @@ import { judgeResolved, SHOWN_WHOLE } from './judge/judge-resolved.ts'
 
 const ACCESS_DENIED = 497
 
-/** One query for each way out that was once possible. */
+/** Queries that once got around the rules, one for each way. */
 const REFUSED_BY_JUDGMENT = [
   "SELECT file('/dev/null')",
   "SELECT arrayMap(file, ['/dev/null'])",
@@ -29,7 +29,7 @@ const REFUSED_AS_RESOLVED = [
 
 /**
  * Checks before the first query of a scope that each line of defence still works with this engine. A new version of the
- * engine may print its trees in another form, or have a new way out.
+ * engine may print its trees in another form, or allow a new way around the rules.
  *
  * @param session is in the scope
  * @param database the services' own
@@ -45,7 +45,7 @@ export async function requireAnalystsConfined(
   const rules = { ...scopeRules, user: 'nobody' }
   const run = (text: string) => session.run({ text, settings, format: 'TabSeparated' })
   const roles = (await run('SELECT currentRoles()')).text().trim()
-  if (roles !== `['${scope.role}']`) throw new Error(`analysts would hold the roles ${roles}`)
+  if (roles !== `['${scope.role}']`) throw new Error(`analysts would have the roles ${roles}`)
   const ofAll = analyticsDatabase(database)
   const outside = [`${database}.usage_events`, "file('/dev/null', 'LineAsString')"]
   for (const table of scope.database === ofAll ? outside : [...outside, `${ofAll}.events`])

@@ -24,10 +24,10 @@ const SHOWN = new RegExp(
 const CREATE = new RegExp(`^SHOW CREATE (?:TABLE|VIEW) (?:(${NAME})\\.)?(${NAME})$`)
 const USE = new RegExp(`^USE (${NAME})$`)
 
-/** What a statement of one row without columns of its own prints: nothing. */
+/** Answers USE: it returns no rows. */
 const NOTHING = 'SELECT 1 WHERE 0'
 
-/** Queries of clients that are answered otherwise than the engine would. */
+/** Queries of clients that get another answer than the engine's. */
 const ANSWERED_OTHERWISE: ReadonlyMap<string, string> = new Map([
   // The first query of ClickHouse's Go client, and so of Grafana. The engine's answer would have the machine's name.
   [
@@ -37,7 +37,7 @@ const ANSWERED_OTHERWISE: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What clients ask about the schema.
+ * Recognizes the statements by which clients ask about the schema.
  *
  * @returns a function that takes a statement as ClickHouse formats it, and returns the statement to run instead, or
  *   undefined when it is none of these
@@ -55,19 +55,22 @@ export function schemaStatements(database: string): (text: string) => string | u
   }
 }
 
-/** Why `default`: drivers name this database unless they are given another one. */
+/** Why `default`: drivers name this database by default. */
 const isOwn = (name: string | undefined, database: string): boolean =>
   name === undefined || name === 'default' || name === database
 
-/** Databases of which the engine shows what the analysts' role may see. Of others, it would show whether they exist. */
+/**
+ * Whether a statement may name this database. Of these databases, the engine shows only what the analysts' role may
+ * see. Of any other, it would show whether it exists.
+ */
 const isShown = (name: string | undefined, database: string): boolean =>
   isOwn(name, database) || /^(?:system|information_schema)$/i.test(name ?? '')
 
 const unquoted = <T extends string | undefined>(name: T): T => name?.replaceAll('`', '') as T
 
 /**
- * A view's columns with types and comments. Why not SHOW CREATE itself: it shows what is beneath the view, which may
- * change.
+ * Answers SHOW CREATE with a view's columns, types and comments. Why not the engine's own answer: it shows the view's
+ * SELECT, which may change.
  */
 function showCreate(database: string, table: string): string | undefined {
   if (!analystViewNames().includes(table)) return undefined

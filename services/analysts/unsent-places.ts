@@ -1,9 +1,12 @@
 import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
 import { ClickHouseException } from './exception.ts'
 
-/** How the sending of an answer goes. */
+/** Whether a client reads its answer. */
 export interface Delivery {
-  /** Since when the client has taken nothing of what is offered to it, by `performance`; undefined: nothing is offered. */
+  /**
+   * Since when a part of the answer waits for the client to read it, by `performance.now()`. Undefined while none
+   * waits.
+   */
   heldSince: number | undefined
 }
 
@@ -11,7 +14,7 @@ export interface Delivery {
 export interface PlaceRequest {
   /** The analyst's name. */
   name: string
-  /** Undefined: the analyst of all companies. */
+  /** Undefined for the analyst of all companies. */
   company: string | undefined
   signal: AbortSignal
   /** Ends the query and its sending. */
@@ -36,21 +39,23 @@ interface Holder {
 }
 
 /**
- * A client that has taken nothing for this long may lose its place. The system reports what was taken in steps of about
- * a megabyte, so a client that reads slowly must have time for one.
+ * A client that has read nothing for this long may lose its place. The operating system reports what a client has read
+ * in steps of about a megabyte. So a client that reads slowly must have enough time for one step.
  */
 const STALLED_MS = 10_000
 const LOOK_EVERY_MS = 500
 
 /**
- * The places of long queries and their answers until these are sent. Each analyst, each company and all together have a
- * limited number. While others wait, clients that take nothing of their answers lose their places: the one that took
- * nothing for the longest time is the first. A client that goes on reading keeps its place.
+ * A long query has a place until its answer is sent. The number of places is limited for each analyst, for each company
+ * and for all together. While other queries wait, clients that read nothing of their answers lose their places, one
+ * after the other: first the one that has read nothing for the longest time. A client that continues to read keeps its
+ * place.
  */
 export function unsentPlaces(options: UnsentPlacesOptions, stalledMs = STALLED_MS) {
   const { atOnce, atOnceOfCompany, atOnceOfOne, waitingMax, waitingMaxOfOne, waitMs, rejection } = options
   const common = { waitingMax, waitMs, rejection }
-  // Only as many queries of an analyst as may have places wait among those of the company.
+  // Queries wait in `own` first. So in `shared`, each analyst has at most atOnceOfOne queries, which wait together with
+  // those of other analysts of the company.
   const own = new FairSemaphore({ ...common, atOnce: Infinity, atOnceOfOne, waitingMaxOfOne })
   const shared = new FairSemaphore({ ...common, atOnce, atOnceOfOne: atOnceOfCompany })
   const holders = new Set<Holder>()
@@ -83,7 +88,7 @@ export function unsentPlaces(options: UnsentPlacesOptions, stalledMs = STALLED_M
     }
   }
   return {
-    /** Waits for a place, and then does work, which says how the sending goes. */
+    /** Waits for a place, and then does the work, which must keep `delivery` up to date. */
     run<T>(
       work: (delivery: Delivery) => Promise<T>,
       { name, company, signal, cut }: PlaceRequest,
@@ -108,7 +113,7 @@ export function unsentPlaces(options: UnsentPlacesOptions, stalledMs = STALLED_M
     get queued(): number {
       return own.queued + shared.queued
     },
-    /** Rejects those who wait, and all later ones. */
+    /** Rejects the queries that wait, and all later ones. */
     close(): void {
       own.close()
       shared.close()
@@ -123,5 +128,5 @@ const heldSinceOf = ({ heldSince }: Delivery): number => heldSince ?? Infinity
 const isStalled = (): ClickHouseException =>
   new ClickHouseException(
     [209, 'SOCKET_TIMEOUT'],
-    'the client took nothing of the answer while other queries waited for their turn.',
+    'the client read nothing of the answer while other queries waited for their turn.',
   )

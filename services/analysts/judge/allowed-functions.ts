@@ -6,11 +6,11 @@
  *
  * - read files or other tables (file, dictGet, joinGet, catboostEvaluate);
  * - call other servers (ai...);
- * - show something of the machine or the process (hostName, getSetting, serverUUID ...);
+ * - show something about the machine or the process (hostName, getSetting, serverUUID ...);
  * - take the name of a function or of a format as text (arrayReduce, formatRow, initializeAggregation);
  * - work on inner states of aggregate functions;
  * - can keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch);
- * - have the name of a table function too (file).
+ * - have the name of a table function, too (file).
  */
 const SCALAR = {
   // Comparison, logic, conditions, nulls
@@ -209,9 +209,9 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Functions that search for one argument in another: for the second, `splitByString` for the first, `locate` for
- * either. With long texts made for that purpose the search runs for hours, and no time limit ends it. So the text that
- * is searched for must be a short literal.
+ * Functions that search for one argument in another: most for the second, `splitByString` for the first, `locate` for
+ * either. Somebody can make long texts with which such a search runs for hours, and no time limit ends it. So the text
+ * that is searched for must be a short literal.
  */
 export const SEARCHING: ReadonlySet<string> = new Set(
   namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position
@@ -227,14 +227,17 @@ export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
 )
 
 /**
- * Functions that make long text out of short: by how much must be written out. What `repeat` repeats must be a literal,
- * too, as several around each other would multiply.
+ * Functions that make a short text longer. The length, or the number of repetitions, must be a literal. The text of
+ * `repeat` must be a literal, too: calls within calls would multiply the length.
  */
 export const PADDING: ReadonlySet<string> = new Set(
   namesOf('leftPad leftPadUTF8 repeat rightPad rightPadUTF8'),
 )
 
-/** Functions whose first argument is a text with places for the others. It must be a short literal without widths. */
+/**
+ * Functions whose first argument is a text with places for the other arguments. It must be a short literal without
+ * large widths.
+ */
 export const FORMATTING: ReadonlySet<string> = new Set(namesOf('format printf'))
 
 /** For each function, the index (from 0) of the argument that is a regular expression or a pattern of LIKE. */

@@ -38,7 +38,7 @@ export class FunctionNames {
     return this.functions.find(name) ?? this.findAggregate(name)
   }
 
-  /** Whether a function that is not allowed has this name. Case is ignored, to be on the safe side. */
+  /** Whether a function that is not allowed has this name. Case is ignored, so that no spelling is missed. */
   isForbidden(name: string): boolean {
     return this.all.has(name.toLowerCase()) && this.findAllowed(name) === undefined
   }

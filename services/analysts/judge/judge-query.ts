@@ -23,7 +23,10 @@ export interface JudgedQuery {
 }
 
 export interface JudgeRules extends CallRules {
-  /** Harmless statements that are not judged, as ClickHouse formats them, by the statement that is run instead. */
+  /**
+   * Takes a statement as ClickHouse formats it. Returns the statement to run instead if it is harmless and need not be
+   * judged.
+   */
   statements: (text: string) => string | undefined
   /** The settings that a query may have. */
   settings: readonly string[]
@@ -40,7 +43,7 @@ const QUERY_BYTES_MAX = 256 * 1_024
 const QUERY_PARAM = 'tally_judged_query'
 
 /**
- * Why the query is a parameter: chDB runs several statements in one text, even behind EXPLAIN, but a value is only
+ * Why the query is a parameter: chDB runs several statements in one text, even after EXPLAIN, but a value is only
  * parsed. A query without braces has no parameters to check, so a long list of its values need not be returned.
  */
 const FORMAT_AND_TOKENIZE = `
@@ -132,18 +135,21 @@ export async function judgeWritten(
 /** Statements of dbt and other tools that make tables. */
 const WRITES = /^(?:ALTER|CREATE|DELETE|DROP|EXCHANGE|INSERT|OPTIMIZE|RENAME|TRUNCATE)\b/
 const WHERE_TO_BUILD =
-  'analysts read; build in a workspace (server) or in DuckDB from exports: docs/guides/analysts.md#dbt'
+  'analysts can only read; make tables in a workspace (of a ClickHouse server), or in DuckDB from exports: docs/guides/analysts.md#dbt'
 const WHAT_MAY_RUN =
   'analysts may run one SELECT over their views, EXPLAIN it, SHOW and DESCRIBE what they see, and KILL QUERY WHERE query_id; nothing else.'
 
 /**
- * Lines, and ends of lines, of a plan that tell what is beneath the views, of other companies too: how much, or the keys
- * at which the engine splits what it reads.
+ * Lines of a plan, and ends of lines, that tell something about the tables, which have the usage of all companies: how
+ * much is in them, or the keys at which the engine splits what it reads.
  */
 const SIZES = /^[^A-Za-z]*(?:(?:(?:Filtered )?Parts|Granules|Ranges|Rows|Marks)\b|Description: filter values)/
 const STREAMS = /(?: × \d+)?(?: \d+ → \d+)?$/
 
-/** A plan as a statement of its own: the engine gives a role without further rights no plan as a table. */
+/**
+ * Makes a statement that returns the lines of a plan. Why not a SELECT from an EXPLAIN: the engine refuses that to a
+ * role without further rights.
+ */
 function planWithoutSizes(lines: readonly string[]): string {
   const shown = lines.filter((line) => !SIZES.test(line)).map((line) => line.replace(STREAMS, ''))
   return `SELECT arrayJoin(CAST([${shown.map(quoteLiteral).join(', ')}] AS Array(String))) AS explain`
@@ -152,30 +158,35 @@ function planWithoutSizes(lines: readonly string[]): string {
 const KILL = /^KILL QUERY WHERE query_id = '([\w.:-]{1,128})' A?SYNC$/
 
 /**
- * EXPLAIN of a plan, with options that are switched on or off, or DESCRIBE of what a SELECT returns. Options that repeat
- * the columns of each step are left out (header, json, graph): a query of 100 joins made gigabytes of them, which the
- * engine's limits of memory and time did not end.
+ * EXPLAIN of a plan, with options that are switched on or off, or DESCRIBE of what a SELECT returns. Options that
+ * repeat the columns of each step are left out (header, json, graph): they made gigabytes of a query of 100 joins,
+ * which the engine's limits of memory and time did not end.
  */
 const EXPLAINED =
   /^(EXPLAIN (?:(?:SYNTAX|PIPELINE) )?(?:(?:(?:actions|description|indexes|projections|sorting) = [01](?:, | ))*))(.*)$/s
 const DESCRIBED = /^(DESCRIBE TABLE \()(.*)(\))$/s
 
-/** Takes a SELECT out of a statement about it. The statement is put together again from the SELECT as it was judged. */
+/**
+ * Takes the SELECT out of an EXPLAIN or a DESCRIBE. The statement that runs is made from the SELECT as it was judged.
+ */
 function splitWrapped(text: string): { before: string; select: string; after: string } {
   const [, before = '', select = text, after = ''] = EXPLAINED.exec(text) ?? DESCRIBED.exec(text) ?? []
   return { before, select, after }
 }
 
-/** Text and quoted names, the table that lists all settings of the engine, or a call that tells the user. */
+/**
+ * Finds the table of all settings of the engine, and calls that return the user. It also finds text and quoted names,
+ * so that nothing in them is replaced.
+ */
 const REPLACED =
   /(['`])(?:\\[^]|(?!\1)[^\\])*\1|\bsystem\.settings\b(?!\.)|\b(?:currentUser|current_user|session_user|user)\(\)/gi
 /** No tool names them more often; each replacement makes the text longer. */
 const REPLACED_MAX = 20
 
 /**
- * Replaces the table of settings by those that a query may have: clients send what they find there. And replaces the
- * user, who would be the engine's one user, by the analyst's name, under the column's name. Without brackets these words
- * may be columns, and stay as they are.
+ * Replaces the table of settings by those that a query may have, because clients send the settings that they find
+ * there. Also replaces each call that returns the user by the analyst's name, because the engine has one user for all
+ * analysts. The column keeps its name. Without brackets, these words may be names of columns, so they stay as they are.
  */
 function withOwnNames(select: string, { settings, user }: Pick<JudgeRules, 'settings' | 'user'>): string {
   const own = settings.map((name) => `'${name}'`).join(', ')
@@ -214,7 +225,7 @@ const TOO_MANY_ROWS_OR_BYTES = 396
 const tooMuchToJudge = (): ClickHouseException =>
   new ClickHouseException(
     'TOO_BIG_AST',
-    'the query, or a constant that it computes, is too large to be looked through.',
+    'the query, or a constant that it computes, is too large to be checked.',
   )
 
 async function formatAndTokenize(
@@ -266,9 +277,8 @@ const CLAUSE = ' SETTINGS '
 const FORMAT_CHARACTERS_MAX = 100
 
 /**
- * Removes the clauses FORMAT and SETTINGS from the end of a statement, where a SETTINGS clause may stand before FORMAT
- * or after it. If these words were ever something else, it does no harm: the rest is judged by itself, and only the rest
- * is run.
+ * Removes the clauses FORMAT and SETTINGS from the end of a statement. A SETTINGS clause may be before FORMAT or after
+ * it. If these words were something else, this would do no harm: only the rest is run, after it was judged.
  */
 function splitClauses(formatted: string): JudgedQuery {
   const settings = new Map<string, string>()
@@ -280,7 +290,7 @@ function splitClauses(formatted: string): JudgedQuery {
   return { text: own.text, format, settings }
 }
 
-/** Why only the last one is looked at: to try each would take long in a text of many. */
+/** Why it tries only the last SETTINGS: in a text with many of them, trying each would take long. */
 function splitSettings(text: string): { text: string; clause: string } {
   const at = text.lastIndexOf(CLAUSE)
   const clause = at < 0 ? '' : text.slice(at + CLAUSE.length)

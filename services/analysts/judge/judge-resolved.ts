@@ -7,7 +7,7 @@ import type { CallRules } from './require-harmless-call.ts'
 /** Makes EXPLAIN QUERY TREE show all of a query. Otherwise it has `__getScalar` in place of a scalar subquery. */
 export const SHOWN_WHOLE: ClickHouseSettings = { enable_scalar_subquery_optimization: 0 }
 
-/** The tables that a SELECT without FROM reads, and that a recursive CTE stores its rows in. */
+/** The table that the engine reads for a SELECT without FROM, and those that store the rows of a recursive CTE. */
 const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0-9a-f-]{36})$/
 
 /**
@@ -56,7 +56,8 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
 }
 
 /**
- * All values of a key in a line. An alias or a type may contain text that looks like a value: such text is returned, too, which can only cause one more refusal.
+ * Returns all values of a key in a line, and also text of an alias or a type that looks like such a value. So a
+ * harmless query may be refused, but no harmful one is allowed.
  */
 function valuesOf(line: string, key: string): string[] {
   const values = line.split(key).slice(1)

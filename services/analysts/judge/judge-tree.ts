@@ -77,7 +77,7 @@ function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): voi
   if (kind === 'Function') requireHarmlessCall(node, rules)
   if (kind === 'TableIdentifier') requireTable(detail, rules.tables)
   if (kind === 'Identifier') requirePlainPath(detail)
-  // The list in a union holds queries; every other list holds expressions.
+  // The list of a union has queries, every other list has expressions.
   const isUnion = kind === 'SelectWithUnionQuery'
   const allowed = grammar[kind] ?? []
   for (const child of children) {
@@ -92,8 +92,8 @@ function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): voi
 export const isValues = (name: string): boolean => /^values$/i.test(name)
 
 /**
- * Whether a table is one of written rows: `VALUES ((1, 'a'), (2, 'b'))`. Why tuples alone: a text in the first place
- * would be taken for the types of the columns.
+ * Whether a table is a list of rows in the query: `VALUES ((1, 'a'), (2, 'b'))`. Why each row must be a tuple: the
+ * engine would take a text in the first place for the types of the columns.
  */
 function isWrittenTable({ kind, detail, children }: SyntaxNode): boolean {
   const rows = children.flatMap((list) => list.children)

@@ -29,13 +29,17 @@ export const METADATA_TABLES: readonly string[] = [
   ...INFORMATION_SCHEMA.map((table) => `INFORMATION_SCHEMA.${table.toUpperCase()}`),
 ]
 
-/** The one of these tables that names folders of the machine, and the columns that do. Other paths begin in them. */
+/**
+ * The only one of these tables that shows folders of the machine, and its columns that do. Paths in the other tables
+ * begin inside these folders.
+ */
 export const DATABASES_TABLE = 'system.databases'
 export const HIDDEN_COLUMNS: readonly string[] = ['data_path', 'metadata_path']
 
 /**
- * Refuses a query over system.databases that names a hidden column anywhere, or columns without their names. Why before
- * the engine resolves the query: it computes scalar subqueries in that, and its errors show values.
+ * Refuses a query over system.databases that names a hidden column anywhere, or that takes columns without naming them.
+ * Why before the engine resolves the query: while it does so, it computes scalar subqueries, and its errors show
+ * values.
  *
  * @throws ClickHouseException
  */
@@ -56,7 +60,7 @@ export function requireShownColumns(root: SyntaxNode, tokens: readonly Token[]):
 
 const nameOf = ([, text]: Token): string => text.replaceAll(/["`]/g, '')
 
-/** All nodes, each with the function that it is an argument of. */
+/** Yields all nodes, each with the function that it is an argument of. */
 function* walk(node: SyntaxNode, parent = ''): Generator<{ node: SyntaxNode; parent: string }> {
   yield { node, parent }
   const inside = node.kind === 'ExpressionList' ? parent : node.kind === 'Function' ? node.detail : ''

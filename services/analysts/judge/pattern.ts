@@ -3,17 +3,17 @@ import { ClickHouseException } from '../exception.ts'
 const SIZE_MAX = 4_096
 
 /**
- * Refuses patterns that take the engine long for each row, because it checks the time only between blocks of rows.
+ * Refuses patterns that take the engine long for each row: it checks its time limit only between blocks of rows.
  *
  * @param written a regular expression, or a pattern of LIKE, as written between quotes
- * @throws ClickHouseException when it is too long, as written or with its counts written out
+ * @throws ClickHouseException when it is too long, or would be with its repetitions: `a{3}` counts as `aaa`
  */
 export function requireSmallPattern(written: string): void {
   const pattern = written.replace(/\\([^])/g, '$1')
   if (Buffer.byteLength(pattern) > SIZE_MAX || sizeOf(pattern) > SIZE_MAX)
     throw new ClickHouseException(
       'ACCESS_DENIED',
-      `a pattern may have at most ${SIZE_MAX} bytes here, with counts such as {3} written out.`,
+      `a pattern may have at most ${SIZE_MAX} bytes here; a{3} counts as aaa.`,
     )
 }
 
@@ -34,10 +34,10 @@ export function requireSmallColumnPatterns(text: string): void {
   }
 }
 
-/** The number of elements in a pattern, with each counted repetition written out. */
+/** Counts the elements of a pattern. A repetition counts as often as it may repeat: `a{3}` as `aaa`. */
 function sizeOf(pattern: string): number {
   let size = 0
-  /** The size of the element before, which a count repeats. */
+  /** The size of the last element, which a repetition such as {3} repeats. */
   let last = 0
   const outer: number[] = []
   for (const [token, open, close, count] of pattern.matchAll(PARTS)) {
@@ -59,6 +59,6 @@ function sizeOf(pattern: string): number {
   return size + outer.reduce((sum, one) => sum + one, 0)
 }
 
-/** A quoted text, an escaped character, a class, the two ends of a group, a count, or any other character. */
+/** A quoted text, an escaped character, a class, a bracket of a group, a repetition, or any other character. */
 const PARTS =
   /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|[^\]\\]|\\[^])*\]|(\()|(\))|\{(\d+(?:,\d*)?)\}|[^]/g

@@ -22,7 +22,7 @@ export interface CallRules {
 }
 
 /**
- * Checks a call of a function: its name, and the arguments that it does not take as plain values.
+ * Checks a call of a function: its name, and arguments that are more than plain values, such as types and patterns.
  *
  * @throws ClickHouseException saying what is not allowed
  */
@@ -52,12 +52,15 @@ function refusedFunction(name: string, functions: FunctionNames): ClickHouseExce
     : new ClickHouseException('UNKNOWN_FUNCTION', `Function with name \`${name}\` does not exist.`)
 }
 
-/** Why: where an argument can be a function, the engine takes a name for one, so `arrayMap(file, […])` reads files. */
+/**
+ * Why: an argument may be a function. There, the engine takes a name for a function, so `arrayMap(file, […])` reads
+ * files.
+ */
 function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): void {
   if (functions.isForbidden(detail))
     throw new ClickHouseException(
       'ACCESS_DENIED',
-      `${detail} is the name of a function that is not for analysts: call the column otherwise, with AS.`,
+      `${detail} is the name of a function that is not for analysts: give the column another name, with AS.`,
     )
 }
 
@@ -78,7 +81,8 @@ function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): v
 const NEEDLE_CHARACTERS_MAX = 256
 
 function requireNeedle(args: readonly SyntaxNode[], name: string): void {
-  // splitByString has the text it searches for first; locate can have it first or second, by a setting.
+  // The text that is searched for is the first argument of splitByString. For locate, a setting decides whether it is
+  // the first or the second.
   const needles = name === 'locate' ? args.slice(0, 2) : [args[name === 'splitByString' ? 0 : 1]]
   const isShort = needles.some((needle) => {
     const text = needle === undefined ? undefined : findText(needle)
@@ -87,7 +91,7 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
   if (!isShort)
     throw new ClickHouseException(
       'ACCESS_DENIED',
-      `what ${name} looks for must be written out as text of at most ${NEEDLE_CHARACTERS_MAX} characters here; without backslashes.`,
+      `the text that ${name} searches for must be a literal of at most ${NEEDLE_CHARACTERS_MAX} characters, without backslashes.`,
     )
 }
 
@@ -101,13 +105,13 @@ function requireWrittenLength([text, length]: readonly SyntaxNode[], name: strin
     throw new ClickHouseException(
       'ACCESS_DENIED',
       name === 'repeat'
-        ? `what repeat repeats, and how often, at most ${LENGTH_MAX} times, must be written out here.`
-        : `the length of ${name} must be written out as a number of at most ${LENGTH_MAX} here.`,
+        ? `the text of repeat must be a literal of at most ${LENGTH_MAX} characters with its quotes, and its number a literal of at most ${LENGTH_MAX}.`
+        : `the length of ${name} must be a literal, a number of at most ${LENGTH_MAX}.`,
     )
 }
 
 const FORMAT_CHARACTERS_MAX = 256
-/** A width of printf: an asterisk takes it from an argument. */
+/** A width of printf that is too large, or that may be: an asterisk takes it from an argument. */
 const WIDTH = /\d{4}|\*/
 
 function requireWrittenFormat([format]: readonly SyntaxNode[], name: string): void {
@@ -115,7 +119,7 @@ function requireWrittenFormat([format]: readonly SyntaxNode[], name: string): vo
   if (text === undefined || text.length > FORMAT_CHARACTERS_MAX || (name === 'printf' && WIDTH.test(text)))
     throw new ClickHouseException(
       'ACCESS_DENIED',
-      `the first argument of ${name} must be written out here, as text of at most ${FORMAT_CHARACTERS_MAX} characters without backslashes, and with no width above 999.`,
+      `the first argument of ${name} must be a literal of at most ${FORMAT_CHARACTERS_MAX} characters, without backslashes and without widths above 999.`,
     )
 }
 
@@ -130,7 +134,7 @@ function requireWrittenOut([list, value]: readonly SyntaxNode[], name: string): 
   if (isShortList || (value !== undefined && isWrittenOut(value))) return
   throw new ClickHouseException(
     'ACCESS_DENIED',
-    `what ${name} looks for must be written out, or the list it is looked for in; for longer lists, use IN.`,
+    `the value that ${name} searches for must be a literal, or its list must be a short literal; for longer lists, use IN.`,
   )
 }
 
@@ -141,7 +145,7 @@ const isWrittenOut = ({ kind, detail, children }: SyntaxNode): boolean =>
 function requirePattern(arg: SyntaxNode | undefined, name: string): void {
   const literal = arg?.kind === 'Function' && arg.detail === '_CAST' ? arg.children[0]?.children[0] : arg
   if (literal?.kind !== 'Literal' || !/^'.*'$/s.test(literal.detail))
-    throw new ClickHouseException('ACCESS_DENIED', `the pattern of ${name} must be written out as text here.`)
+    throw new ClickHouseException('ACCESS_DENIED', `the pattern of ${name} must be a literal of text.`)
   requireSmallPattern(literal.detail.slice(1, -1))
 }
 
@@ -149,7 +153,10 @@ function requirePattern(arg: SyntaxNode | undefined, name: string): void {
 function requireText(arg: SyntaxNode | undefined, what: string): string {
   const text = arg === undefined ? undefined : findText(arg)
   if (text !== undefined) return text
-  throw new ClickHouseException('ACCESS_DENIED', `${what} must be written out as text here.`)
+  throw new ClickHouseException(
+    'ACCESS_DENIED',
+    `${what} must be a literal of text here, without backslashes.`,
+  )
 }
 
 function requireZoneOrNumber(arg: SyntaxNode, zones: TimeZones): void {

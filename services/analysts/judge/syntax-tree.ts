@@ -9,13 +9,13 @@ export interface SyntaxNode {
   children: SyntaxNode[]
 }
 
-/** Deeper than any query that a person wrote. There is a limit, because the walk below is recursive. */
+/** Queries that people write are less deep. There is a limit, because parseSyntaxTree is recursive. */
 const DEPTH_MAX = 1_000
 const CHILDREN_CHARACTERS_MAX = 30
 
 /**
  * Reads the lines of EXPLAIN AST: one node each, indented by its depth, with the number of its children. Indentation
- * and numbers must agree in every line. A line that is not understood to its last character is refused.
+ * and numbers must agree in every line. A line is refused if any character of it is not understood.
  *
  * @throws ClickHouseException when a line has an unknown form
  */
@@ -47,7 +47,7 @@ function detailOf(kind: string, text: string): string {
 }
 
 const unreadable = (): ClickHouseException =>
-  new ClickHouseException('ACCESS_DENIED', 'this query is of a form that is not known here.')
+  new ClickHouseException('ACCESS_DENIED', 'this query has a form that Tally does not know.')
 
 /**
  * Checks the name of a column. A subcolumn of JSON may have its type in its name: `a.b.:Int64`.

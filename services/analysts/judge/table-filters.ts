@@ -9,14 +9,14 @@ export const TABLE_FILTERS = 'additional_table_filters'
 const FILTERS_MAX = 10
 const TEXT = String.raw`'((?:[^'\\]|\\.)*)'`
 const FILTER = String.raw`${TEXT} ?: ?${TEXT}`
-/** No two runs of spaces stand side by side: looking for their border would take long in a long text. */
+/** Why at most one space at each place: with two runs of spaces in a row, a match could take very long. */
 const FILTERS = new RegExp(String.raw`^\{(?: ?${FILTER} ?(?:, ?${FILTER} ?)*)? ?\}$`, 's')
 const FILTERS_CHARACTERS_MAX = 16_384
 const EACH_FILTER = new RegExp(FILTER, 'gs')
 
 /**
- * Judges filters of tables, such as `{'events': 'quantity > 1'}`. Each is judged as the WHERE of a query over its view,
- * and the text of that query, as ClickHouse formats it, is what applies.
+ * Judges filters of tables, such as `{'events': 'quantity > 1'}`. Each is judged as the WHERE of a query over its view.
+ * The filter that applies is the WHERE of that query as ClickHouse formats it.
  *
  * @param value of the setting
  * @returns the setting that applies
@@ -40,7 +40,7 @@ export async function judgeTableFilters(
       throw refused(`${view} is not one of the analysts' views.`)
     const before = `SELECT 1 FROM ${view} WHERE `
     const { text } = await judgeQuery(session, `${before}${unescaped(filter)}`, {}, limits, rules)
-    if (!text.startsWith(before)) throw refused('a filter of it is not understood.')
+    if (!text.startsWith(before)) throw refused('one of its filters is not understood.')
     judged.push(`${quoteLiteral(view)}:${quoteLiteral(text.slice(before.length))}`)
   }
   return Object.fromEntries([[TABLE_FILTERS, `{${judged.join(',')}}`]])

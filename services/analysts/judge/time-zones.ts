@@ -3,7 +3,7 @@ import { ClickHouseException } from '../exception.ts'
 /** Limited, because the engine never frees the memory of a time zone that was used. */
 const ZONES_MAX = 64
 
-/** The time zones of somebody. */
+/** The time zones that one tenant may use. */
 export interface TimeZones {
   /** @throws ClickHouseException when the name is not a plain one, or there are too many names */
   require(name: string): string
@@ -13,15 +13,15 @@ export interface TimeZones {
  * The time zones that analysts use. A name is checked, because the engine opens `file:/any/path` as a time zone. Names
  * are counted, because the engine never forgets one.
  *
- * A name that anybody has used is free for all. Of the names that are left, nobody may take more than half as many as
- * stay: the first one gets 22, the next one 14, and each later one at least one for as long as there are any.
+ * A name that was used once may be used by all. A tenant may add a new name if it has added fewer than half as many as
+ * are left. So the first tenant gets 22 names, the next one 14, and each later one at least one while any are left.
  */
 export class SharedTimeZones {
   private readonly used = new Set<string>()
-  /** The number of names that each tenant was the first to use. */
+  /** The number of names that each tenant has added. */
   private readonly taken = new Map<string, number>()
 
-  /** @param tenant who shares the names that others may use */
+  /** @param tenant the database of a scope: all of its analysts together may add so many names */
   of(tenant: string): TimeZones {
     return { require: (name) => this.require(name, tenant) }
   }
@@ -34,7 +34,7 @@ export class SharedTimeZones {
     if (taken >= (ZONES_MAX - this.used.size) / 2)
       throw new ClickHouseException(
         'BAD_ARGUMENTS',
-        `too many different time zones were used since the start (${taken}); use one of those.`,
+        `too many different time zones: ${taken} were added since Tally started; use one of them, or UTC.`,
       )
     this.taken.set(tenant, taken + 1)
     this.used.add(name)
@@ -44,7 +44,7 @@ export class SharedTimeZones {
 
 const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+){0,2}$/
 
-/** Whether there is such a zone: made-up names must not use up the number of names. */
+/** Whether there is such a zone. Names that do not exist must not count. */
 function isKnown(name: string): boolean {
   try {
     return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''

@@ -1,4 +1,4 @@
-/** Moves over bytes, and checks each step against their end. */
+/** Reads bytes in order. Each step checks that it does not go beyond their end. */
 export class ByteReader {
   readonly bytes: Buffer
   offset = 0
@@ -17,13 +17,13 @@ export class ByteReader {
     this.offset += count
   }
 
-  /** A number of 64 bits; here always a count of what is in memory. */
+  /** Reads a 64-bit number. It is always a count of things in memory, so a double can hold it. */
   uint64(): number {
     this.skip(8)
     return Number(this.bytes.readBigUInt64LE(this.offset - 8))
   }
 
-  /** Seven bits a byte, the lowest first. */
+  /** Reads a number of variable length: seven bits in each byte, the lowest bits first. */
   varUint(): number {
     let value = 0
     for (let factor = 1; ; factor *= 128) {

@@ -1,21 +1,24 @@
 import { yielder } from '../../../shared/lifecycle/yielder.ts'
 import { cityHash128 } from './city-hash.ts'
 
-/** The bytes of an answer in one block, as a server has it. */
+/** How many bytes of an answer are in one block: as many as in a block of a ClickHouse server. */
 const BLOCK_BYTES = 64 * 1_024
 const CHECKSUM_BYTES = 16
-/** The method and two sizes; the checksum covers them too. */
+/** The method and two sizes. The checksum covers them, too. */
 const HEADER_BYTES = 9
 const LZ4 = 0x82
 
-/** The first byte of an LZ4 sequence holds the length of its literals up to this; further bytes hold the rest. */
+/**
+ * An LZ4 sequence begins with the number of its literals. The first byte has room for a number up to this one. If it is
+ * this one, the bytes that follow are added to it, up to and including the first that is below LENGTH_IN_BYTE.
+ */
 const LENGTH_IN_TOKEN = 15
 const LENGTH_IN_BYTE = 255
 
 /**
  * Packs an answer into ClickHouse's compressed blocks, for clients that send `compress=1`: the checksum, the method
- * LZ4, the sizes with and without compression, and the data. The data is LZ4 of literals alone, which every
- * decompressor reads: clients that want fewer bytes ask for gzip with Accept-Encoding.
+ * LZ4, the sizes with and without compression, and the data. The data has the form of LZ4, but is not made smaller: it
+ * consists of literals. Clients that want fewer bytes ask for gzip with Accept-Encoding.
  */
 export async function compressedBlocks(bytes: Uint8Array): Promise<Buffer> {
   const yielding = yielder()
@@ -53,7 +56,7 @@ function writeBlock(block: Buffer, data: Uint8Array): number {
   return size
 }
 
-/** How LZ4 begins a sequence that has so many literals and no match. */
+/** Returns the bytes with which an LZ4 sequence of so many literals begins. */
 function literalLengths(length: number): number[] {
   if (length < LENGTH_IN_TOKEN) return [length << 4]
   const lengths = [LENGTH_IN_TOKEN << 4]

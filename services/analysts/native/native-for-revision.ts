@@ -14,7 +14,7 @@ const NOT_CUSTOM = Buffer.from([0])
  * column. Grafana and other clients built on ClickHouse's Go driver know only that form.
  *
  * @param revision what the client asked for as client_protocol_version
- * @throws ClickHouseException for a type that can be written in several ways
+ * @throws ClickHouseException for a type whose values cannot be skipped here
  */
 export function nativeForRevision(bytes: Uint8Array, revision: number): Uint8Array {
   if (revision === 0) return bytes
@@ -25,8 +25,8 @@ export function nativeForRevision(bytes: Uint8Array, revision: number): Uint8Arr
 }
 
 /**
- * Rewrites blocks as nativeForRevision does, for an answer in parts that end anywhere in a block. A block is kept in
- * memory until it is complete.
+ * Rewrites blocks as nativeForRevision does, for an answer in parts. A part may end anywhere in a block. A block is
+ * kept in memory until it is complete.
  */
 export async function* nativePartsForRevision(
   parts: AsyncIterable<Uint8Array>,
@@ -38,7 +38,7 @@ export async function* nativePartsForRevision(
   }
   let kept: Uint8Array[] = []
   let keptBytes = 0
-  /** Why it doubles: each attempt reads the block from its start. */
+  /** An attempt waits until this many bytes are kept. Why it doubles: each attempt reads the block from its start. */
   let enoughBytes = 0
   for await (const part of parts) {
     kept.push(part)

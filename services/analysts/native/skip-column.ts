@@ -36,7 +36,7 @@ const BYTES: Readonly<Record<string, number>> = {
 /**
  * Skips the values of a column in the format Native.
  *
- * @throws ClickHouseException when the form of the type is not known
+ * @throws ClickHouseException when it is not known how values of the type are written
  */
 export function skipColumn(reader: ByteReader, type: string, rows: number): void {
   if (rows === 0) return

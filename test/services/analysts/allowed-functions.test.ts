@@ -120,7 +120,7 @@ describe('the functions that analysts may use', function () {
     const forms = ["'file:/etc/hostname'", "concat('file', ':/etc/hostname')", "lower('FILE:/ETC/HOSTNAME')"]
     for (const [i, { call }] of distinct(zones).entries()) {
       const { status, text } = await endpoint.ask(call(forms[i % forms.length] ?? ''))
-      expect(text, call('…')).to.match(/Cannot load time zone "file:|a time zone must be written out/)
+      expect(text, call('…')).to.match(/Cannot load time zone "file:|a time zone must be a literal/)
       expect(status).to.be.oneOf([400, 403])
     }
   })
@@ -129,7 +129,7 @@ describe('the functions that analysts may use', function () {
     const form = String.raw`'DateTime(\'file:/etc/hostname\')'`
     for (const { call } of distinct(types)) {
       const { text } = await endpoint.ask(call(form))
-      expect(text, call('…')).to.match(/the data type .* is not allowed here|must be written out/)
+      expect(text, call('…')).to.match(/the data type .* is not allowed here|must be a literal/)
     }
   })
 })

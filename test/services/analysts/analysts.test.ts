@@ -408,7 +408,7 @@ describe('analysts at the ClickHouse endpoint', () => {
         const { status, text } = await ask(statement)
         expect(status).to.equal(403)
         expect(text).to.contain(
-          'analysts read; build in a workspace (server) or in DuckDB from exports: docs/guides/analysts.md#dbt',
+          'analysts can only read; make tables in a workspace (of a ClickHouse server), or in DuckDB from exports: docs/guides/analysts.md#dbt',
         )
       }
     })

@@ -74,7 +74,7 @@ describe('the folder of answers', () => {
       }),
     )
     expect(failure).to.have.property('code', 396)
-    expect(failure).to.have.property('message').which.includes('than the disk has room for')
+    expect(failure).to.have.property('message').which.includes('or the disk has no room for it')
     expect(written).to.be.within(60, 200)
     expect(await readdir(folder)).to.deep.equal([])
   })

@@ -200,7 +200,7 @@ describe('analysts of companies', function () {
       }
   })
 
-  it('are not told how much was read beneath the views', async () => {
+  it('are not told how much was read from the tables of all companies', async () => {
     const query = 'SELECT count() FROM events'
     for (const format of ['JSON', 'JSONCompact', 'JSONStrings', 'JSONColumnsWithMetadata', 'XML'])
       for (const url of [{}, { output_format_write_statistics: '1' }]) {
