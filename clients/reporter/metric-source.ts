@@ -39,7 +39,7 @@ export async function resolveSource(
   const [first] = named
   if (named.length > 1)
     throw new StartupError(
-      `${named.length} metrics are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
+      `${named.length} metrics are named ${JSON.stringify(text)}; give the id of one: ${named.map(({ id }) => id).join(', ')}`,
     )
   if (first !== undefined) return { metric_id: first.id }
   if (!create) throw new StartupError(`there is no metric named ${JSON.stringify(text)}; --create makes it`)

@@ -84,7 +84,7 @@ function requireAccepted({ status, text }: HttpAnswer, count: number): void {
   }
   if (status !== 202 || accepted !== count)
     throw new StartupError(
-      `a batch was answered with ${status}, but not in Tally's words: is this the URL of a Tally?`,
+      `a batch was answered with ${status}, but not as Tally answers: is this the URL of a Tally?`,
     )
 }
 

@@ -56,8 +56,8 @@ export const tallyResources = (ask: Ask) => ({
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
   /**
-   * Makes a metric once, even when several callers ask for it at the same time. Metrics may share a name. Therefore the
-   * request has an idempotency key that is made from the name.
+   * Makes a metric once, even when several callers ask for it at the same time. Tally allows metrics with the same
+   * name, so the request has an idempotency key that is made from the name.
    */
   async createMetric(name: string): Promise<Metric> {
     const request: HttpRequest = {
@@ -72,7 +72,7 @@ export const tallyResources = (ask: Ask) => ({
     const [made] = await this.listMetricsNamed(name)
     if (made === undefined)
       throw new StartupError(
-        `a metric named ${JSON.stringify(name)} was made before, and is renamed or archived now: say which metric by its id`,
+        `a metric named ${JSON.stringify(name)} was made before, but it is renamed or archived now: give the id of a metric`,
       )
     return made
   },

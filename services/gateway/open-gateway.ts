@@ -31,7 +31,7 @@ import { seedNamespace } from './seed/seed-namespace.ts'
 import { revisionSender } from './send-revisions.ts'
 
 export interface GatewayParts {
-  /** Connections that only reports use. */
+  /** Connections for reports and corrections only. */
   pool: Pool
   /** Used to look up the events of corrections. Reports do not need it. */
   clickhouse: ClickHouse
@@ -61,11 +61,11 @@ export interface GatewayOptions {
 /** The gateway before it serves requests. */
 export interface OpenedGateway {
   handler: RequestListener
-  /** The job that sends corrections that a crash left unsent, until it is closed. */
+  /** The job that sends corrections that their request did not send, for example after a crash. */
   relay: Closeable
 }
 
-/** Opens the gateway on its engines, in a process of its own or a shared one. */
+/** Makes the gateway from its parts. It runs in a process of its own, or in one that other services share. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
   const { pool, clickhouse, eventLog, acceptance, clock, watch, access, purges, requests, metrics } = parts
   const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options

@@ -9,7 +9,7 @@ import { StartupError } from '../../shared/errors/startup-error.ts'
  */
 export const COMMAND_SOCKET = path.join('operator', 'socket')
 
-/** The most bytes of a path in the address of a socket (`sun_path`, without the NUL at its end). */
+/** The maximum number of bytes of a path in the address of a socket (`sun_path`, without the NUL at its end). */
 const PATH_BYTES_MAX = 107
 
 /** A path to a socket that is short enough. It is valid until it is released. */

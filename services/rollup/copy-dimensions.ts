@@ -23,11 +23,11 @@ export interface CopyDimensionsDeps {
 
 export interface DimensionsCopied {
   rows: number
-  /** Whether everything is copied that was committed when this round began. */
+  /** Whether everything that was committed when this round began is copied. */
   isComplete: boolean
 }
 
-/** A number that may be passed once all transactions with lower ids have ended. */
+/** A number up to which all changes are known once all transactions with lower ids have ended. */
 interface Bound {
   upTo: number
   at: Micros
@@ -35,15 +35,18 @@ interface Bound {
 }
 
 const ROWS_AT_ONCE = 5_000
-/** While nothing changes, ClickHouse is asked how far it is, and notes up to when it is complete, this often. */
+/**
+ * While nothing changes, a round asks ClickHouse this often how far it has copied, and stores there the time up to
+ * which it is complete.
+ */
 const IDLE_NOTE_MS = 10_000
 const ATTEMPTS = 5
 const ATTEMPT_MS = 40
 
 /**
  * Copies rows that changed in PostgreSQL to ClickHouse. Each row is read as it is, and stored with the number of its
- * last change as its version. So nothing changes when a row is copied twice, in another order, or by several
- * processes. ClickHouse itself keeps how far it is: an empty one, or an older backup of it, gets what it lacks.
+ * last change as its version. So nothing changes when a row is copied twice, in another order, or by several processes.
+ * ClickHouse itself stores how far it has copied. So an empty ClickHouse, or an older backup of it, gets what it lacks.
  *
  * @returns one round
  */
@@ -56,7 +59,7 @@ export function dimensionCopier(
   let bound: Bound | undefined
   return async (signal) => {
     const state = await changes.look()
-    // Its transaction is of a state that PostgreSQL went back from, or what changed last is gone.
+    // PostgreSQL went back to an earlier state, or the last changes were deleted.
     if (bound !== undefined && state.newest < bound.upTo) bound = undefined
     const isIdle = known !== undefined && bound === undefined && state.newest <= known.position
     if (isIdle && performance.now() - askedAt < IDLE_NOTE_MS) return { rows: 0, isComplete: true }
@@ -76,7 +79,10 @@ export function dimensionCopier(
   }
 }
 
-/** How far ClickHouse is. When that is further than PostgreSQL ever was, ClickHouse begins again from nothing. */
+/**
+ * Reads how far ClickHouse has copied. If that is further than PostgreSQL ever was, all copies are removed, to be made
+ * again.
+ */
 async function readCurrent(deps: CopyDimensionsDeps, state: DimensionState): Promise<DimensionCopy> {
   const { changes, copies, alone, onRefill, reached } = deps
   const current = await copies.current()
@@ -85,7 +91,7 @@ async function readCurrent(deps: CopyDimensionsDeps, state: DimensionState): Pro
     const [again, now] = [await copies.current(), await changes.look()]
     if (again.position <= now.reached) return
     onRefill(again.position, now.reached)
-    // Nothing is complete from here on. With the position as it was, a process that crashes here begins again.
+    // From here on, no copies are complete. The position stays the same, so that after a crash all of this is repeated.
     await copies.note({ fill: again.fill + 1, position: again.position })
     for (const table of DIMENSION_TABLES) await copies.empty(table)
     reached('dimensions-emptied')
@@ -107,9 +113,9 @@ async function hasSettled(
 }
 
 /**
- * Copies every row whose last change has a higher number than the copy. Why also those above `upTo`: a row that changes
- * once more has only its newest number, and would be missing in what is called complete. They are copied again later,
- * because lower numbers may still appear.
+ * Copies every row whose last change has a higher number than the copy. Why also those above `upTo`: a row that changed
+ * again has only its newest number. Without it, the copies up to `upTo` would lack the row, but would be noted as
+ * complete. Rows above `upTo` are copied again later, because lower numbers may still appear.
  */
 async function copyUpTo(
   deps: CopyDimensionsDeps,
@@ -136,7 +142,7 @@ async function copyUpTo(
   }
 }
 
-/** Copies the rows of some changes, as they are now. @returns how many */
+/** Copies the rows of some changes, as they are now. @returns the number of rows */
 async function copyRows(
   { changes, copies, reached }: CopyDimensionsDeps,
   page: readonly DimensionChange[],

@@ -29,8 +29,8 @@ export interface DimensionKeeper extends Closeable {
 }
 
 /**
- * Copies what analysts' views read beside usage from PostgreSQL to ClickHouse, round after round. Several processes may
- * do so at the same time.
+ * Copies rows from PostgreSQL to ClickHouse that analysts' views read in addition to usage. It works in rounds. Several
+ * processes may do this at the same time.
  */
 export function keepDimensions(
   { pool, clickhouse, metrics, reached = () => undefined, ...parts }: KeepDimensionsDeps,

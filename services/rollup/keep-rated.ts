@@ -29,9 +29,9 @@ export interface KeepRatedDeps {
 }
 
 const JOB = 'the rating of contracts'
-/** How long after midnight (UTC) the run of a day is due, in seconds. */
+/** A daily run is due this many seconds after midnight (UTC). */
 const OFFSET_S = 600
-/** How long after a start the first run begins. It waits because the start itself has much to do. */
+/** How long after the start of a process its first run begins. Until then, the process has other work. */
 const FIRST_MS = 60_000
 const LOOK_MS = 1_000
 /** The wait after a failed run, and while another process rates. */
@@ -124,7 +124,7 @@ function withPauses(
 }
 
 /**
- * The last time at which a run was due. All are Unix seconds.
+ * Returns the last time at which a run was due. `now` and the result are Unix seconds.
  *
  * @internal
  */

@@ -33,8 +33,8 @@ export interface RollupKeeper extends Closeable {
 }
 
 /**
- * The most unused rows that the budget saves. If more were read for late usage at once, reports and answers would slow
- * down.
+ * The maximum number of unused rows that the budget saves. If more were read for late usage at once, reports and
+ * answers would slow down.
  */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000

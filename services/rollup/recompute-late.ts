@@ -14,7 +14,10 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/** The most inserts whose marks one statement reads or cancels. A server takes at most 128 KiB per parameter. */
+/**
+ * The maximum number of inserts whose marks one statement reads or cancels. A server takes at most 128 KiB per
+ * parameter.
+ */
 export const MARKS_AT_ONCE = 500
 
 /**
@@ -25,7 +28,7 @@ export const MARKS_AT_ONCE = 500
  * Slots that no service has begun to close are left out, because the service that closes such a slot reads all its
  * events.
  *
- * @param atOnce the most inserts whose marks are read; the oldest come first
+ * @param atOnce the maximum number of inserts whose marks are read; the oldest come first
  */
 export async function recomputeLate(
   deps: RollupDeps,

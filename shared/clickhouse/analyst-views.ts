@@ -19,16 +19,16 @@ export interface ViewsScope {
 
 const FOLDER = path.join(PROJECT_ROOT, 'clickhouse/views')
 
-/** The ends of lines that are in one kind of views only. */
+/** Comments at the end of an SQL line. Such a line is only in the views of all companies, or of one company. */
 const ALL_COMPANIES = ' -- all companies'
 const ONE_COMPANY = ' -- one company'
 
 /**
- * Makes the analysts' views in a database of theirs, and the database if it is missing. Does nothing if the views are
- * up to date. Each view is replaced at once, so that queries always find it.
+ * Makes the analysts' views, and their database if it is missing. Does nothing if the views are up to date. Each view
+ * is replaced in one step, so that queries always find it.
  *
- * The comment of the database notes what its views were made from. It is emptied first: after a crash the views are
- * made again, and what ClickHouse had for a replacement under way is dropped.
+ * The comment of the database has a digest of the statements that made its views. It is emptied before views are made.
+ * So after a crash, the next call makes the views again. It also drops what the crash left of a replacement.
  *
  * @returns whether views were made
  */
@@ -53,10 +53,13 @@ export async function makeAnalystViews(client: ClickHouse, scope: ViewsScope): P
   return true
 }
 
-/** How ClickHouse names a view until it has taken the place of the older one, or the older one until it is dropped. */
+/**
+ * While ClickHouse replaces a view, the name of one of the two begins with this: the new one until it has its place,
+ * then the old one until it is dropped.
+ */
 const REPLACING = '_tmp_replace_'
 
-/** A process that ended within a replacement leaves its view, which analysts would see. */
+/** Drops views that a crash left during a replacement. Otherwise analysts would see them. */
 async function dropLeftViews(client: ClickHouse, into: string): Promise<void> {
   const left = await queryRows<{ name: string }>(
     client,
@@ -79,7 +82,7 @@ async function viewStatements(scope: ViewsScope): Promise<string[]> {
   )
 }
 
-/** It reads with the rights of the one who makes it: analysts have none on the tables beneath. */
+/** The view reads with the rights of the user who makes it. Analysts have no rights on the tables that it reads. */
 const createStatement = (
   { name, meaning }: AnalystView,
   columns: readonly ViewColumn[],
@@ -94,14 +97,14 @@ AS ${select}
 COMMENT ${quoteLiteral(meaning)}`
 
 /**
- * What the comment of a column says.
+ * Returns the comment of a column.
  *
  * @internal
  */
 export const commentOf = ({ meaning, unit }: Pick<ViewColumn, 'meaning' | 'unit'>): string =>
   unit === undefined ? meaning : `${meaning} Unit: ${unit}.`
 
-/** The SELECT of a view, from its file: without comments, with the lines of its scope. */
+/** Returns the SELECT of a view, from its file: without comments, and with only the lines for its scope. */
 async function selectOf(name: string, scope: ViewsScope): Promise<string> {
   const { database, namespaceId } = scope
   const [inScope, outOfScope] =
@@ -116,13 +119,13 @@ async function selectOf(name: string, scope: ViewsScope): Promise<string> {
     .replaceAll('{database}', database)
     .replaceAll('{namespace}', () => quoteLiteral(namespaceId ?? ''))
   const left = /\{[^}]*\}|--/.exec(filled)?.[0]
-  if (left !== undefined) throw new Error(`the view ${name} has ${left} in its statement`)
+  if (left !== undefined) throw new Error(`the statement of the view ${name} still has ${left}`)
   return filled.trimEnd()
 }
 
 const PART = /\{part (\w+)\}/g
 
-/** The text of a view's file, with the parts that several views share. */
+/** Returns the text of a view's file, including the parts that several views share. */
 async function withParts(name: string): Promise<string> {
   const text = await readText(`${name}.sql`)
   const names = [...text.matchAll(PART)].map(([, part = '']) => part)

@@ -21,13 +21,13 @@ const JOB = "the making of companies' views"
 /** How soon the views of a test company follow its reset. */
 const EVERY_MS = 1_000
 
-/** How long the making of views waits for another process that makes some. */
+/** How long it waits for another process that makes views. */
 const WAIT_MS = 60_000
 const TRY_EVERY_MS = 100
 
 /**
  * Makes the database and the views of a company's analysts, or makes them again for another namespace. Waits while
- * another process makes views: two at once would take each other's for a crashed one's.
+ * another process makes views: each would drop views of the other, as if a crash had left them.
  *
  * @throws DomainError conflict when the other process takes too long
  */
@@ -63,8 +63,8 @@ export async function makeAllCompanyViews(parts: CompanyViewsParts): Promise<voi
 }
 
 /**
- * Has the views of each company show its current namespace, until it is closed: a reset gives a test company another
- * one. Until the views follow, they show rows of the old namespace, which are being deleted, and nothing else.
+ * Makes the views of a company again when it has another namespace, until it is closed: a reset gives a test company a
+ * new one. Until the views follow, they show rows of the old namespace, which are being deleted, and nothing else.
  */
 export function keepCompanyViews(parts: CompanyViewsParts, log: Logger): Closeable {
   const databases = analystDatabaseRepository(parts.pool)

@@ -8,15 +8,15 @@ import { type ClickHouse, queryRows } from './clickhouse.ts'
 
 /** How far ClickHouse has copied the dimension tables. */
 export interface DimensionCopy {
-  /** The highest fill counts. A new one begins from nothing. */
+  /** The number of a set of copies. The highest one counts. A new set begins empty. */
   fill: number
   /** Every change up to this number is copied. */
   position: number
 }
 
 /**
- * Of a row that was deleted only the key is sent: absent values are those that the types begin with. Such a row is
- * stored like any other, because an older version of it may come later.
+ * Only the key of a deleted row is sent; the other columns get the default values of their types. Such a row is stored
+ * like any other, because an older version of it may arrive later.
  */
 const INSERT_SETTINGS: ClickHouseSettings = { input_format_null_as_default: 1, optimize_on_insert: 0 }
 

@@ -30,7 +30,7 @@ export const settingsOfPriority = (priority: 1 | 2 | 3): ClickHouseSettings => (
 /** The longest time that a query waits for a turn. A request may take as long as this. */
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
-/** The most queries of one company that wait. */
+/** The maximum number of queries of one company that wait. */
 const WAITING_MAX_OF_ONE = 1_000
 
 /**

@@ -19,9 +19,9 @@ export interface DimensionColumn {
 export interface DimensionTable {
   /** Its name in PostgreSQL. */
   name: string
-  /** What names a row within its namespace. */
+  /** The columns that identify a row within its namespace. */
   key: readonly DimensionColumn[]
-  /** The other columns that are copied. A column with the name of a list holds rows of a further table, as JSON. */
+  /** The other columns that are copied. A column that is named like a list has rows of another table, as JSON. */
   columns: readonly DimensionColumn[]
 }
 

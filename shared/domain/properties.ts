@@ -42,7 +42,7 @@ export function checkProperties(properties: Properties): PropertiesCheck {
   return { json, hasNumber: seen.hasNumber }
 }
 
-/** The most bytes that one UTF-16 code unit takes in UTF-8. */
+/** The maximum number of bytes that one UTF-16 code unit takes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
 /** The findings of isWithinDepth so far. */

@@ -145,7 +145,7 @@ function operationBelow(
   return operationBelow(node.parts.get(part), parts, index + 1) ?? operationBelow(node.any, parts, index + 1)
 }
 
-/** The most open requests of one company in this process. */
+/** The maximum number of open requests of one company in this process. */
 const UNDER_WAY_MAX = 1_000
 const underWay = new Shares({ max: Infinity, maxOfOne: UNDER_WAY_MAX })
 /** If less than this is left of an answer, it does not count as unread, because the system's buffers can take it. */

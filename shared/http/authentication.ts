@@ -29,7 +29,10 @@ export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Calle
  */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
-/** The most wrong keys that are cached. They have a cache of their own, so that they do not displace valid keys. */
+/**
+ * The maximum number of wrong keys that are cached. They have a cache of their own, so that they do not displace valid
+ * keys.
+ */
 const WRONG_KEYS_MAX = 10_000
 
 /** How long the result of a look-up may be cached, counted from the start of the look-up. */

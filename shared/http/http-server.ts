@@ -28,7 +28,7 @@ interface ServerOptions {
   name: string
   /** The longest time that open requests may take to finish when the server closes. */
   closeTimeoutMs: number
-  /** The most bytes of a request before its body. */
+  /** The maximum number of bytes of a request before its body. */
   headerBytesMax?: number
   connectionsMax?: number
   /** Whether a new connection takes the place of an idle one when no more are taken. */

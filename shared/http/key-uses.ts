@@ -8,7 +8,7 @@ export interface KeyUses extends Closeable {
 }
 
 const EVERY_MS = 60_000
-/** The most keys of one round. Further keys are recorded in a later round, if they are used again. */
+/** The maximum number of keys of one round. Further keys are recorded in a later round, if they are used again. */
 const KEYS_MAX = 10_000
 /** Closing waits at most this long, because the database may be out of reach. */
 const LAST_ROUND_MS = 1_000

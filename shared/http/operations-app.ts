@@ -54,7 +54,7 @@ export interface OperationsAppOptions {
   findCaller: FindCaller
   worlds: TestWorlds
   log: Logger
-  /** The most bytes that a body may have after it is inflated. */
+  /** The maximum number of bytes that a body may have after it is inflated. */
   bodyBytesMax: number
   limits: RateLimits
   /** The time for answers, in milliseconds since 1970. Default: this machine's clock. */
@@ -160,11 +160,11 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
   }
 }
 
-/** The most long operations of one kind that run at once in a process. */
+/** The maximum number of long operations of one kind that run at once in a process. */
 const LONG_AT_ONCE = 8
 /**
- * The most long operations of one company, by kind. On few cores, more reads at once are not faster, and they delay
- * other companies.
+ * The maximum number of long operations of one company, by kind. On few cores, more reads at once are not faster, and
+ * they delay other companies.
  */
 const LONG_AT_ONCE_OF_ONE = { batched: 4, alone: 2 }
 const LONG_WAITING_MAX = 10_000

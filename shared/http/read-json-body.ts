@@ -26,7 +26,7 @@ export interface JsonBody {
  * UTF-8 by question marks. It also does not keep the text, and the text is needed to find numbers that lose digits when
  * they are parsed.
  *
- * @param bytesMax the most bytes that a body may have after it is inflated
+ * @param bytesMax the maximum number of bytes that a body may have after it is inflated
  */
 export function readBody(bytesMax: number): RequestHandler {
   return (req, _res, next) => {

@@ -49,10 +49,10 @@ const NAMESPACES = 'SELECT namespace_id FROM namespaces WHERE retired_at IS NULL
 /**
  * Changes of rows that ClickHouse has a copy of, and the rows.
  *
- * A number may be passed once it is certain that no lower one appears any more. Numbers are drawn in order, by
- * transactions that had an id of their own before. So: a number is seen (`look`), then an id of a transaction is taken
- * (`beginAfter`). Once every transaction with a lower id has ended (`haveEnded`), each number up to the one that was
- * seen is committed, or never will be.
+ * Changes are copied in the order of their numbers, but a lower number may be committed after a higher one. So a copier
+ * reads the highest number (`look`), and then takes the id of a new transaction (`beginAfter`). Numbers are given in
+ * order, and a transaction has its id before it gets a number. So once every transaction with a lower id has ended
+ * (`haveEnded`), each number up to the highest one is committed, or never will be.
  */
 export const dimensionChangeRepository = (pool: Pool) => ({
   async look(): Promise<DimensionState> {
@@ -93,8 +93,8 @@ export const dimensionChangeRepository = (pool: Pool) => ({
   },
 
   /**
-   * Reads rows as they are now, each together with the number of its last change. A row that was deleted has its key
-   * alone.
+   * Reads rows as they are now, each together with the number of its last change. A deleted row has only its
+   * key.
    *
    * @param upTo takes the place of higher numbers. A version must be no higher than the database knows to be copied: if
    *   it goes back to an earlier state, those numbers are given again
@@ -192,8 +192,9 @@ const isRow = (table: DimensionTable, id: string): string =>
     .join(' AND ')
 
 /**
- * $1: the namespace, $2: ids, $3: the highest version. One statement, so that a row and its number are of one moment. Row by row (OFFSET): with
- * statistics of a table that has just grown, PostgreSQL would go through all of it for some rows.
+ * $1: the namespace, $2: ids, $3: the highest version. Why one statement: a row and its number must be of one moment.
+ * Why row by row (OFFSET): if the statistics of a table are older than its growth, PostgreSQL would read all of it for
+ * a few rows.
  */
 function rowsOf(table: DimensionTable): string {
   const fields = [

@@ -26,7 +26,7 @@ interface RefillRow {
 export interface RefillLimits {
   /** The shortest time between two refills, in milliseconds. */
   intervalMs: number
-  /** The most refills within 24 hours. */
+  /** The maximum number of refills within 24 hours. */
   perDayMax: number
 }
 

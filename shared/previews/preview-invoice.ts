@@ -70,8 +70,8 @@ const EVENTS_MAX = 100
  * Previews a period of a contract: plans it, reads the data, and rates the usage. Nothing is stored. The changes of
  * `whatIf` are rolled back.
  *
- * A difference compares the data that was known at two times. So with `differenceSince`, the invoice also counts only
- * data that was known at a fixed time: events that arrive during the request are left out.
+ * A difference compares the data that was known at two times. So if `differenceSince` is set, the invoice counts only
+ * data that was known at a fixed time, even without `knownAt`. Events that arrive during the request are left out.
  *
  * @param signal ends the wait for a permit to read usage
  * @throws DomainError unprocessable when there is no such contract, `at` lies outside it, `asOf` lies after the next
@@ -144,8 +144,8 @@ function requireComplete(
 }
 
 /**
- * Checks that a time is not later than the next second. The `as_of` of a preview with changes is the next second, and a
- * preview without changes must accept the same `as_of`.
+ * Checks that `asOf` is not later than the next second. Why the next second is allowed: it is the `as_of` of a preview
+ * with changes, and a caller may ask for a preview without changes at that `as_of` to compare the two.
  *
  * @throws DomainError unprocessable
  */

@@ -12,7 +12,7 @@ export type FindStoredEvents = (
 
 /**
  * Finds events in their latest stored version in ClickHouse. A recently accepted event may not be stored yet. So if
- * ClickHouse lacks an event, it waits until all records are loaded that are in the event log now, and reads again.
+ * ClickHouse lacks an event, it waits until all records that are in the event log now are loaded, and reads again.
  *
  * @throws DomainError overloaded when the wait takes too long
  */

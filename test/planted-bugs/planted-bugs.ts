@@ -1828,7 +1828,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/http/http-server'],
   },
   {
-    name: 'plans of analysts tell how much is beneath the views',
+    name: 'plans of analysts tell how much is in the tables of all companies',
     file: 'services/analysts/judge/judge-query.ts',
     right: 'lines.filter((line) => !SIZES.test(line))',
     wrong: 'lines.filter((line) => !SIZES.test(line) || line.length > 0)',

@@ -14,8 +14,9 @@ export async function readColumns(read: Read, view: string): Promise<Column[]> {
 }
 
 /**
- * Chooses the time that everything exported is before. Of event_changes it is a time before which no row appears any
- * more: Tally knows what is accepted and not stored yet. Of other views it is now, and each file shows its own moment.
+ * Chooses the time of the cut. For event_changes, only rows before it are exported, and no new rows can appear before
+ * it: Tally knows what is accepted and not stored yet. For other views it is now, and each file has the rows of the
+ * moment at which it is read.
  *
  * @throws StartupError when Tally does not know such a time yet
  */
@@ -50,7 +51,7 @@ export function countRows(
 
 const timeOf = (at: string): string => `toDateTime64('${at}', 6, 'UTC')`
 
-/** Nothing later than the cut, as far as a view has times of acceptance. */
+/** Leaves out what is later than the cut, in views that show when a row was accepted or changed. */
 function conditions(view: string, since: Micros | undefined, cut: Micros): string {
   const before = timeOf(formatMicros(cut))
   if (view === 'events') return `v.accepted_at < ${before}`

@@ -16,7 +16,7 @@ export interface Window {
   to: string | null
   /** Rows whose occurred_at is from `hours[0]` on and before `hours[1]`, in Unix seconds; null: all of the window. */
   hours: [number, number] | null
-  /** Rows of which the hash of the key leaves `part[0]` when divided by `part[1]`. */
+  /** Rows whose key has a hash that leaves the remainder `part[0]` when divided by `part[1]`. */
   part: [number, number]
   /** What follows is null until the file is whole. */
   rows: number | null
@@ -33,7 +33,7 @@ export interface Manifest {
   view: string
   format: FileFormat
   since: string | null
-  /** The time before which the rows were changed that are exported. */
+  /** The rows that are exported were changed before this time. */
   cut: string
   is_complete: boolean
   /** The `--since` of the next export. Null until this one is complete, and for views without `--since`. */
@@ -45,7 +45,7 @@ export interface Manifest {
   windows: Window[]
 }
 
-/** What one export is of. Another one needs another folder. */
+/** What is exported. An export of something else needs another folder. */
 export type Subject = Pick<Manifest, 'url' | 'user' | 'database' | 'view' | 'format' | 'since'>
 
 export const newManifest = (subject: Subject, cut: string, windows: Window[]): Manifest => ({

@@ -55,7 +55,7 @@ export function adviceOnMissing(externalId: string): string {
     : ', and --create makes none with characters that cannot be seen'
 }
 
-/** The most accounts of one name that are looked for. */
+/** The maximum number of accounts of one name that are looked for. */
 const NAMESAKES_MAX = 3
 
 /**
@@ -81,7 +81,7 @@ export async function resolveAccount(
   const [first] = named
   if (named.length > 1)
     throw new StartupError(
-      `several accounts are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
+      `several accounts are named ${JSON.stringify(text)}; give the id of one: ${named.map(({ id }) => id).join(', ')}`,
     )
   if (first !== undefined) return first.id
   if (create && canBeFound(text)) return (await resources.ensureAccount(text)).id

@@ -10,7 +10,7 @@ export interface DraftedLine {
 /**
  * Gathers whole lines into batches. So a line that Tally refuses is reported only once.
  *
- * @param eventsMax the most events in a batch; a line never has more
+ * @param eventsMax the maximum number of events in a batch; a line never has more
  */
 export async function* batchesOf(
   lines: AsyncIterable<DraftedLine>,

@@ -37,7 +37,7 @@ export interface LineRules {
 
 const EXTERNAL_ID_CHARACTERS_MAX = 256
 
-/** Lists the columns that lineToEvents needs of a line, in the order that it expects. */
+/** Lists the columns that lineToEvents reads from a line, in the order that it expects. */
 export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: LineRules): string[] => [
   timeColumn,
   ...quantityColumns,
@@ -48,7 +48,7 @@ export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: Line
  * Makes the events of a line, one for each quantity in it. An empty cell means that nothing was measured. It makes no
  * event, and the line is still good.
  *
- * @param ordinals counts this line, too, even if it is bad
+ * @param ordinals counts this line, even if it is bad
  * @returns the events, or the line's fault, which begins with the column
  */
 export function lineToEvents(line: InputLine, rules: LineRules, ordinals: LineOrdinals): LineEvents | Fault {

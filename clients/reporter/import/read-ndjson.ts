@@ -34,7 +34,7 @@ export async function* readNdjson(input: Readable, wanted: WantedColumns): Input
   }
 }
 
-/** Why a Map: a column named `constructor` must not find a property that every object has. */
+/** Why a Map: every object has a property `constructor`, which a column of that name would find. */
 type Fields = ReadonlyMap<string, unknown>
 
 /** A prefix for the digits of a number that JSON.parse would have changed. No input begins with it by chance. */
@@ -79,15 +79,15 @@ function parseObject(text: string): Fields | undefined {
 }
 
 /**
- * Replaces each number by marked text if parsing it as a double would change it. Strings are matched first, so no
- * string is changed.
+ * Replaces each number that a double cannot hold exactly by marked text. Strings are matched first, so no string is
+ * changed.
  */
 const markLossy = (json: string): string =>
   json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"${LOSSY}${token}"`,
   )
 
-/** Returns the text of a cell; undefined when the field is missing or null, null when it is neither text nor a number. */
+/** Returns the text of a cell; undefined if the field is missing or null, null if it is neither text nor a number. */
 function textOf(value: unknown): string | undefined | null {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return plainDigits(String(value)) ?? String(value)

@@ -62,8 +62,8 @@ async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: n
 }
 
 /**
- * Waits until all probes of an earlier run are counted. Otherwise a late probe would make a new probe seem to be
- * visible too early.
+ * Waits until all probes of an earlier run are counted. Otherwise an old probe that is counted late could be taken for
+ * a new one.
  */
 async function settledTotal(usageTotal: () => Promise<Amount>, signal: AbortSignal): Promise<Amount> {
   let total = await usageTotal()

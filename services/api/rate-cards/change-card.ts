@@ -15,8 +15,8 @@ export type CardChangeBody = RequestOf<'changeRateCard'>['body']
 /**
  * Locks a card, ends some of its rates and adds others. The rates before the time of the change stay as they were.
  *
- * @param clock reads the namespace's time, in Unix seconds. It is called after the card is locked, so that no contract
- *   begins to follow the card without the change after that time
+ * @param clock reads the namespace's time, in Unix seconds. It is called after the card is locked: a contract that
+ *   begins to follow the card later waits for the lock, so it gets the card with the change
  * @returns the card with its rates that have not ended at the namespace's time; undefined when there is no such card
  * @throws DomainError unprocessable when the change takes effect in the past and a contract has followed the card, or
  *   when it ends rates that are not in force at its time, adds rates that are not possible, or changes nothing

@@ -42,9 +42,9 @@ const LIMITS = [
   'optimize_move_to_prewhere_if_final = 0 CONST',
 ]
 
-/** They read only. */
+/** For analysts who only read. */
 const READER_LIMITS = ['readonly = 2 CONST', 'allow_ddl = 0 CONST', ...LIMITS]
-/** They make tables in a workspace; their rights alone keep them out of the rest. */
+/** For analysts who make tables in a workspace. Only their rights keep them out of other databases. */
 const BUILDER_LIMITS = ['readonly = 0', 'allow_ddl = 1 CONST', ...LIMITS]
 /** What dbt does in a workspace. */
 const BUILDER_RIGHTS =
@@ -71,7 +71,7 @@ export function serverStatements(of: ServerAnalyst): ServerStatement[] {
       sql: `CREATE USER IF NOT EXISTS ${DEFINER} NOT IDENTIFIED HOST NONE`,
     },
     ...of.tables.map((table) => ({
-      why: 'a table beneath the views',
+      why: 'a table that the views read',
       sql: `GRANT SELECT ON ${database}.${quoteIdentifier(table)} TO ${DEFINER}`,
     })),
     ...of.views.map((view) => ({
@@ -126,7 +126,7 @@ const workspaceStatements = (workspace: string, user: string): ServerStatement[]
     sql: `GRANT ${BUILDER_RIGHTS} ON ${workspace}.* TO ${user}`,
   },
   {
-    why: 'tables of this kind alone, where the server asks for the right',
+    why: 'only tables of this engine; some servers require this right',
     sql: `GRANT TABLE ENGINE ON MergeTree TO ${user}`,
   },
 ]

@@ -15,12 +15,12 @@ export interface AuditDimensionsDeps {
     'listNamespaces' | 'listDigests' | 'findDigests'
   >
   copies: Pick<ReturnType<typeof dimensionRepository>, 'listDigests' | 'findDigests'>
-  /** Asked last: a namespace may be reset, and its rows deleted, during the audit. */
+  /** Read after the rows: a namespace may be reset during the audit, and then its rows are deleted. */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   signal: AbortSignal
 }
 
-/** What the rows of a table come to, on both sides. */
+/** The number of rows of a table and the sum of their digests, in both databases. */
 export interface DimensionTotals {
   table: string
   postgres: { rows: number; digest: bigint }
@@ -29,12 +29,12 @@ export interface DimensionTotals {
 
 export interface DimensionFinding {
   kind:
-    | 'missing' // in PostgreSQL, and not copied
-    | 'too many' // copied, and not in PostgreSQL
-    | 'older' // a change is not copied
-    | 'newer' // copied from a later state than PostgreSQL has
-    | 'altered' // copied with another content
-    | 'not noted' // no change of it is noted, so it is never copied
+    | 'missing' // PostgreSQL has the row, ClickHouse has no copy
+    | 'too many' // ClickHouse has a copy, PostgreSQL does not have the row
+    | 'older' // the last change of the row is not copied
+    | 'newer' // the copy is of a later change than PostgreSQL has
+    | 'altered' // the copy is of the last change, but its content differs
+    | 'not noted' // dimension_changes has no change of the row, so the row is never copied
   table: string
   namespaceId: string
   /** Undefined for all rows of the namespace. */
@@ -44,12 +44,12 @@ export interface DimensionFinding {
 export interface DimensionAudit {
   totals: DimensionTotals[]
   findings: DimensionFinding[]
-  /** Findings beyond those listed. */
+  /** The number of findings that are not listed. */
   findingsMore: number
 }
 
 const ROWS_AT_ONCE = 5_000
-/** How many rows that differ are kept before they are looked at again. */
+/** How many rows that differ are collected before they are compared again. */
 const SUSPECTS_MAX = 20_000
 /** A server of ClickHouse accepts 128 KiB in a parameter. */
 const IDS_AT_ONCE = 1_500
@@ -63,11 +63,11 @@ interface Suspect {
 }
 
 /**
- * Compares every row that ClickHouse has a copy of with its copy, by its digest and the number of its last change. It
- * counts and digests the rows of each table on both sides, and names each row that differs. Rows that change meanwhile
- * are looked at again until their copies are equal.
+ * Compares the rows of the dimension tables in PostgreSQL with their copies in ClickHouse. A row and its copy are equal
+ * if they have the same digest and the same number of the last change. Rows that differ are compared again, because a
+ * change may not be copied yet. Rows that still differ are reported.
  *
- * @param lagMaxMs how long the audit waits, altogether, for copies of rows that changed
+ * @param lagMaxMs how long the audit waits, in total, until changes are copied
  */
 export async function auditDimensions(deps: AuditDimensionsDeps, lagMaxMs: number): Promise<DimensionAudit> {
   const result: DimensionAudit = { totals: [], findings: [], findingsMore: 0 }
@@ -108,7 +108,7 @@ export async function auditDimensions(deps: AuditDimensionsDeps, lagMaxMs: numbe
   return result
 }
 
-/** Reports namespaces that have copies and are no company's. */
+/** Reports namespaces that have copies, but belong to no company. */
 async function reportOthers(
   { changes, retired }: AuditDimensionsDeps,
   table: DimensionTable,
@@ -116,7 +116,7 @@ async function reportOthers(
   result: DimensionAudit,
 ): Promise<void> {
   if (others.length === 0) return
-  // A company that was made meanwhile has a namespace that was not listed before.
+  // The namespace of a company that was made during the audit is not in the first list.
   const known = new Set([...(await changes.listNamespaces()), ...(await retired.listRetired(others))])
   for (const namespaceId of others)
     if (!known.has(namespaceId))
@@ -143,7 +143,11 @@ async function cursorOf<T>(items: AsyncGenerator<T>): Promise<Cursor<T>> {
 
 type Pair = readonly [row: DimensionDigest | undefined, copy: DimensionDigest | undefined]
 
-/** The rows of a namespace, each with its copy, in the order of their keys. @param copied is at the namespace */
+/**
+ * Yields the rows of a namespace, each with its copy, in the order of their keys.
+ *
+ * @param copied its next item is the first copy of the namespace, if there is one
+ */
 async function* pairsOf(
   { changes }: AuditDimensionsDeps,
   namespaceId: string,
@@ -175,7 +179,10 @@ async function* inOrder<T>(list: (after?: T) => Promise<T[]>): AsyncGenerator<T>
   }
 }
 
-/** Which of two comes first by its key: below 0 the row, above 0 the copy. What is absent comes last. */
+/**
+ * Compares the keys of a row and a copy. The result is below 0 if the row comes first, and above 0 if the copy does. If
+ * one of them is absent, the other one comes first.
+ */
 function compare(
   { key }: DimensionTable,
   row: DimensionDigest | undefined,
@@ -209,7 +216,7 @@ function count(
     }
 }
 
-/** Looks at rows again that were not equal, until they are, or the time to wait is over. */
+/** Compares rows again that differed, until each is equal to its copy or the time to wait is over. */
 async function lookAgain(
   deps: AuditDimensionsDeps,
   suspects: readonly Suspect[],
@@ -226,7 +233,7 @@ async function lookAgain(
         const some = all.slice(start, start + IDS_AT_ONCE)
         for (const [suspect, row, copy] of await readBoth(deps, namespaceId, some)) {
           const kind = isEqual(row, copy) ? undefined : kindOf(row, copy)
-          // The copy was read later: with the number of the row it must have its content.
+          // The copy was read after the row. If it is of the same change, its content must be the same, without a wait.
           if (kind !== undefined && kind !== 'altered' && !isLast) next.push(suspect)
           else {
             count(totals, row, copy)

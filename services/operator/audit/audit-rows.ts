@@ -57,7 +57,7 @@ export async function auditRows(
       const named = entryFromBinary(entry)
       const noted = confirmations.verdictOn(keyOf(named), named.acceptedSecond)
       if (noted === 'counts') result.stored++
-      // Otherwise the row that counts was accepted in another second. That row has an entry of its own.
+      // With `elsewhere`, another row of the event counts. It was accepted in another second, and has its own entry.
       else if (ofTable !== 'elsewhere' || noted !== undefined)
         open.push({ ...named, verdict: verdictOf(ofTable, noted) })
       if (open.length === OPEN_AT_ONCE) await resolveOpen()

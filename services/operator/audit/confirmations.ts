@@ -12,7 +12,7 @@ export interface UnconfirmedRow {
   hasOtherLines: boolean
 }
 
-/** The most events that are kept in memory. */
+/** The maximum number of events that are kept in memory. */
 const EVENTS_MAX = 500_000
 
 /**

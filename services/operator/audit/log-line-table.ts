@@ -50,7 +50,7 @@ export class LogLineTable {
   private readonly namespaceNumbers = new Map<string, number>()
   private readonly scratch = Buffer.alloc(32)
 
-  /** @param capacity the most lines in the table */
+  /** @param capacity the maximum number of lines in the table */
   constructor(capacity: number) {
     this.capacity = capacity
     this.ids = new Uint32Array(capacity * WORDS)

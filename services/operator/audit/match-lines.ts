@@ -19,7 +19,7 @@ export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
 
 /** How many rows are compared before the event loop gets to other work. */
 const ROWS_A_SLICE = 20_000
-/** The most rows that an answer of ClickHouse should have, because it is kept in memory. */
+/** The maximum number of rows that an answer of ClickHouse should have, because it is kept in memory. */
 const ROWS_AT_ONCE = 500_000
 /** All rows of a second are read when there are at most this many for each wanted line. */
 const ROWS_PER_LINE_MAX = 40

@@ -38,7 +38,7 @@ const READ_AGAIN_BYTES = 500_000
  * because the log may get an event after another that was accepted later.
  *
  * @param starts, ends where to begin and to stop in each partition
- * @param linesMax the most lines that are returned at once
+ * @param linesMax the maximum number of lines that are returned at once
  */
 export async function* readLogLines(
   log: Pick<EventLog, 'read'>,

@@ -39,7 +39,7 @@ export const keys: Command = {
     '  --expires-at TIME     when the key ends by itself, such as 2030-01-01T00:00:00Z, or never. Unless given, a new key never',
     '                        ends, and a rotated key ends with the old key',
     `  --overlap-s N         seconds that the old key still works, at most ${OVERLAP_S_MAX}; 0 ends it at once`,
-    '  --quiet               print the key alone: npm run --silent keys -- issue --quiet > FILE',
+    '  --quiet               print only the key: npm run --silent keys -- issue --quiet > FILE',
     '',
   ],
   usage: [
@@ -202,7 +202,7 @@ function parseExpiry(text: string | undefined): Date | null | undefined {
   if (text === 'never') return null
   const at = new Date(text)
   if (Number.isNaN(at.getTime()) || at <= new Date())
-    throw new UsageError('--expires-at must be a time to come, such as 2030-01-01T00:00:00Z, or never')
+    throw new UsageError('--expires-at must be in the future, such as 2030-01-01T00:00:00Z, or never')
   return at
 }
 

@@ -11,7 +11,7 @@ export interface AnalystAddress {
 
 /** An answer over ClickHouse's HTTP protocol. */
 export interface Asked {
-  /** Of the exception; undefined when there is an answer. */
+  /** The code of the exception; undefined when the query was answered. */
   code: number | undefined
   /** The beginning of the answer, or of the error. */
   text: string
@@ -19,14 +19,14 @@ export interface Asked {
   isTally: boolean
 }
 
-/** An answer is not read further, and the query is given up. */
+/** The rest of a longer answer is not read, and its query is cancelled. */
 const TEXT_CHARACTERS_MAX = 64 * 1_024
-/** A query may take this long: narrower than what analysts have. */
+/** The time limit of a query. It is shorter than that of analysts. */
 const QUERY_S = 5
 const ANSWER_MS = 10_000
-/** A query that was given up. */
+/** The code of a query that was not answered in time. */
 const TIMEOUT_EXCEEDED = 159
-/** For errors without a code of their own. */
+/** The code of errors that have none. */
 const UNKNOWN_EXCEPTION = 1002
 
 /**
@@ -73,7 +73,7 @@ export async function askAsAnalyst(
   }
 }
 
-/** An answer that breaks off is as good: it began. */
+/** Reads the beginning of an answer. If the answer breaks off, its beginning is enough. */
 async function beginningOf(response: Response): Promise<string> {
   let text = ''
   try {

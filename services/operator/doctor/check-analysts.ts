@@ -8,43 +8,46 @@ import { failed, type Finding, ok, warning } from './finding.ts'
 /** A user's name and password, from the environment. */
 type Env = Readonly<Record<string, string | undefined>>
 
-/** An attempt: the query, and what the URL has beside it. */
+/** An attempt: the query, and further parameters of the URL. */
 type Attempt = readonly [query: string, url: Record<string, string>]
 
-/** Any system has it, and the part of it that is looked for in answers. */
+/** A file that every Unix has, and the part of it that is searched for in answers. */
 const FILE = '/etc/passwd'
 const FILE_HAS = /\broot:[^\n:]*:0:0:/
 /** Databases that every server shows. */
 const COMMON = ['default', 'system', 'information_schema', 'INFORMATION_SCHEMA']
 const COMPANY_DATABASE = /^(.+?)_(?:company_\d+|analytics)$/
-/** Attempts begin with these words and have none of the others, so that they change nothing where they succeed. */
+/**
+ * Only attempts that begin with these words and have none of CHANGES are tried, so that even those that succeed change
+ * nothing.
+ */
 const READS = /^\(?(?:SELECT|WITH|FROM|SHOW|DESCRIBE|EXISTS|EXPLAIN)\b/
 const CHANGES =
   /\b(?:INSERT|DROP|CREATE|ALTER|TRUNCATE|OPTIMIZE|RENAME|ATTACH|BACKUP|KILL|GRANT|REVOKE|UNDROP|OUTFILE|SYSTEM|SET)\b/
-/** They would run long where they succeed. */
+/** Attempts that would run long if they succeeded. They are not tried. */
 const LONG = /\b(?:loop|generateRandom|sleep|sleepEachRow)\(|\bsystem\.numbers\b|(?:system\.settings, ){2}/
 
 /**
- * What attempts that succeed would reach: files, other databases, other servers. The rest is refused by Tally's
- * endpoint alone; a server allows all users to ask for its version or for numbers.
+ * Attempts that would reach files, other databases or other servers. These must be refused everywhere. Other attempts
+ * must be refused only by Tally's endpoint: a ClickHouse server lets all users ask for its version or for numbers.
  */
 const REACHES =
   /\/etc\/|file:|@\w+@|\b(?:url|remote|s3|executable|mysql|sqlite|merge|cluster|filesystem|icebergLocal|dictionary)\(/
 
-/** A server's codes for rights and settings that are missing, beside those of Tally. */
+/** Codes with which a ClickHouse server refuses an attempt, in addition to those of Tally. */
 const SERVER_REFUSALS = [47, 115, 164, 291, 452, 492, 511, 512]
 /** A server's codes for a file or an address that it tried to open, or for a query that ran too long. */
 const TRIED = [74, 76, 86, 107, 159, 198, 209, 210, 279, 499, 1000]
 
-/** Longer attempts are shown up to here. */
+/** How many characters of an attempt are shown. */
 const SHOWN_MAX = 200
 
 /** The part of these findings, as operators read it. */
 const ANALYSTS = 'analysts'
 
 /**
- * Tries as an analyst what no analyst may do: the attempts of Tally's own tests that only read. It needs no running
- * Tally, and asks whatever answers at the URL.
+ * Tries as an analyst what no analyst may do: those attacks of Tally's own tests that only read. It asks the server at
+ * the URL, and needs no running Tally on this machine.
  *
  * @param env has CLICKHOUSE_USER and CLICKHOUSE_PASSWORD, unless the URL has user and password
  * @throws UsageError when the URL cannot be read, or has no user
@@ -64,7 +67,7 @@ export async function checkAnalysts(url: string, env: Env): Promise<Finding[]> {
   ]
 }
 
-/** @throws UsageError when a percent sign begins no escape */
+/** @throws UsageError when a percent sign is not followed by two hexadecimal digits */
 function decodeOrThrow(text: string): string {
   try {
     return decodeURIComponent(text)

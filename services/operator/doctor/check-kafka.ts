@@ -122,7 +122,7 @@ function checkTopic({ topic, partitions, settings }: ExaminedTopic, wanted: numb
     findings.push(
       warning(
         part,
-        `min.insync.replicas is ${inSync}: a report may be acknowledged that one broker alone has`,
+        `min.insync.replicas is ${inSync}: a report may be acknowledged when only one broker has it`,
       ),
     )
   for (const { name, right, otherwise } of HARMFUL) {

@@ -65,7 +65,7 @@ function isGuessed(url: string): boolean {
 export function checkExposure(hosts: Readonly<Record<string, string>>): Finding[] {
   const part = 'ports'
   const open = Object.entries(hosts).filter(([, host]) => !LOOPBACK.test(host))
-  if (open.length === 0) return [ok(part, 'open to this machine alone')]
+  if (open.length === 0) return [ok(part, 'open only to this machine')]
   return open.map(([setting, host]) =>
     warning(
       part,

@@ -45,8 +45,8 @@ const CORRECTED = `
   LIMIT {limit:UInt32}`
 
 /**
- * The most namespaces that a query names: each takes 39 bytes of a parameter, and a server accepts 128 KiB. A query for
- * more namespaces reads all namespaces.
+ * The maximum number of namespaces that a query names: each takes 39 bytes of a parameter, and a server accepts 128
+ * KiB. A query for more namespaces reads all namespaces.
  */
 const NAMESPACES_NAMED_MAX = 1_000
 

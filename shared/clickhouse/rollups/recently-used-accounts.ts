@@ -23,7 +23,7 @@ const RECENTLY_USED = `
  * Lists accounts with usage in closed slots of the last 24 hours. The namespace with most events comes first. The list
  * is empty while there are no rollups.
  *
- * @param limit the most accounts of all namespaces together; those with most events are listed
+ * @param limit the maximum number of accounts of all namespaces together; those with most events are listed
  */
 export async function listRecentlyUsed(client: ClickHouse, limit: number): Promise<RecentlyUsed[]> {
   const rows = await queryRows<{ namespace_id: string; account_ids: string[] }>(client, RECENTLY_USED, {

@@ -18,7 +18,7 @@ interface Cached extends ReadUpTo {
   late: string
 }
 
-/** The most accounts with cached sums, and the most sums of all accounts together. */
+/** The maximum number of accounts with cached sums, and the maximum number of sums of all accounts together. */
 export const CACHED_MAX = 50_000
 export const CACHED_SUMS_MAX = 500_000
 

@@ -37,8 +37,8 @@ export interface RatedUsage {
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
 /**
- * The most seconds at which one statement can split usage: each takes 11 characters of a parameter, and a ClickHouse
- * server accepts 128 KiB.
+ * The maximum number of seconds at which one statement can split usage: each takes 11 characters of a parameter, and a
+ * ClickHouse server accepts 128 KiB.
  */
 const CUTS_MAX = 8_000
 

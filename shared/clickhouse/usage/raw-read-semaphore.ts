@@ -7,7 +7,7 @@ import { requestSemaphore } from '../../batching/request-semaphore.ts'
  */
 const AT_ONCE = 2
 const WAITING_MAX = 1_000
-/** The most reads of one company that wait. */
+/** The maximum number of reads of one company that wait. */
 const WAITING_MAX_OF_ONE = 100
 
 /**

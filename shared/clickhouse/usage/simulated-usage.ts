@@ -20,9 +20,9 @@ export interface SimulatedUsageWanted {
   periods: readonly TimeRange[]
   /** The sources that are read. */
   sources: readonly UsageSource[]
-  /** The values by which usage of each source is split. */
+  /** By source: the properties and values by which its usage is split. */
   named: UsageWanted['named']
-  /** The most rows that are read: a row is usage of an account and source in a period, with one set of values. */
+  /** The maximum number of rows. A row is the usage of an account and a source in a period, for one set of values. */
   rowsMax: number
 }
 

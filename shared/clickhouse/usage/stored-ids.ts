@@ -1,6 +1,8 @@
-/** The most ids that are remembered: almost a minute of live usage at 10,000 events a second. */
+/** The maximum number of ids that are remembered: almost a minute of live usage at 10,000 events a second. */
 const IDS_MAX = 500_000
-/** The most buckets: a day of live usage. An import of history would fill many more, with a few ids each. */
+/**
+ * The maximum number of buckets: a day of live usage. An import of history would fill many more, with a few ids each.
+ */
 const BUCKETS_MAX = 10_000
 /** Ids of events that occurred in the same interval of this many seconds are in one bucket. */
 const BUCKET_S = 10

@@ -37,7 +37,7 @@ export interface StoredContract extends ContractRecord {
   lines: readonly StoredLine[]
 }
 
-/** The most lines that a contract may have at one time, not counting lines that have ended. */
+/** The maximum number of lines that a contract may have at one time, not counting lines that have ended. */
 export const OPEN_LINES_MAX = 200
 
 /** Whether a line is in force at a second or at any later time. A withdrawn line is never in force. */

@@ -12,7 +12,7 @@ export interface FollowedClock extends Closeable {
 
 interface FollowedBy {
   wallMs?: () => number
-  /** A clock that is never set. */
+  /** A clock that only counts forward; nobody can set it. */
   monotonicMs?: () => number
 }
 
@@ -25,7 +25,7 @@ const DIFFERENCE_MAX_MS = 2_000
  *
  * As long as this machine's clock agrees with the database's clock, nowMs uses this machine's clock. It is more precise
  * than an answer from the database. If this machine's clock differs, or was set, nowMs uses the database's last answer.
- * It adds the time that has passed since, by a clock that is never set.
+ * It adds the time that has passed since then on the monotonic clock, which nobody can set.
  *
  * @throws when the database does not answer the first time
  */
@@ -47,7 +47,7 @@ export async function followClock(
     const wasOff = isOff
     isOff = !agrees(wallMs())
     if (isOff && !wasOff)
-      log.error({ byMs }, "the clock of this machine differs from PostgreSQL's, whose time is used")
+      log.error({ byMs }, "the clock of this machine differs from PostgreSQL's; PostgreSQL's time is used")
     else if (wasOff && !isOff) log.info("the clock of this machine agrees with PostgreSQL's again")
   }
   await look()

@@ -14,8 +14,9 @@ export interface PoolTurns {
 }
 
 /**
- * The most requests at once that take the same lock. One holds the lock, while the others begin or end their transactions. With
- * only one at a time, a company's throughput would be lower: see docs/decisions/0033-companies-take-turns.md.
+ * The maximum number of requests at once that take the same lock. One holds the lock, while the others begin or end
+ * their transactions. With only one at a time, a company's throughput would be lower: see
+ * docs/decisions/0033-companies-take-turns.md.
  */
 const LOCK_AT_ONCE = 4
 const WAITING_MAX = 10_000

@@ -29,7 +29,7 @@ export interface EmbeddedPostgres extends Closeable {
 export interface EmbeddedPostgresOptions {
   /** Tally's data folder; it contains the server's own folder `postgres` and its log `postgres.log`. */
   dataFolder: string
-  /** The most connections that the server accepts; 100 by default. */
+  /** The maximum number of connections that the server accepts; 100 by default. */
   connectionsMax?: number
   log: Logger
   /** Called when the server ends without a request to do so. */

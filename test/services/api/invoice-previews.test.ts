@@ -180,7 +180,7 @@ describe('invoice previews over HTTP', function () {
     expect(counts.clickhouse.length).to.be.at.most(CLICKHOUSE_MAX)
   })
 
-  it('show what a change would come to, exactly as after it, and change nothing', async () => {
+  it('show the invoice with a change, exactly as it is after the change, and change nothing', async () => {
     const [seats] = await linesOf('line_seats')
     const changes = {
       effective_at: now + DAY,
@@ -205,7 +205,7 @@ describe('invoice previews over HTTP', function () {
     expect((await preview()).credit_total).to.equal('0')
   })
 
-  it('show what a cancellation would come to, exactly as after it, and cancel nothing', async () => {
+  it('show the invoice with a cancellation, exactly as it is after it, and cancel nothing', async () => {
     const [as_of, cancel_at] = [now, now + 5 * DAY]
     const tried = await preview({ as_of, cancel_at })
     expect(tried.period.end_at).to.equal(cancel_at)

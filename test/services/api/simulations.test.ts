@@ -456,7 +456,7 @@ describe('simulations over HTTP', function () {
     await Promise.all(asked)
   })
 
-  it('hold no more usage at a time than is meant to be, and come to the same', async () => {
+  it('hold only a limited part of the usage at a time, with the same result', async () => {
     const world = await makePricing(5)
     const accounts = world.accounts.toSorted()
     const values = Array.from({ length: 30 }, (_, nth) => `region ${nth}`)

@@ -61,7 +61,7 @@ describe('npm run doctor', function () {
         ])
           expect(output).to.match(new RegExp(`^ok +${part}`, 'm'))
         expect(output).to.match(/^(ok|warning) +PostgreSQL updates: 18\.\d+/m)
-        expect(output).to.match(/^ok +ports: open to this machine alone$/m)
+        expect(output).to.match(/^ok +ports: open only to this machine$/m)
         const strict = await runCommand(tally.dataFolder, 'doctor', '--strict')
         expect(strict.code).to.equal(/^warning/m.test(output) ? 1 : 0)
       } finally {

@@ -63,7 +63,7 @@ describe('an Idempotency-Key', () => {
   const BEGUN = { at: FIRST, form: KEY_FORM.ofContent }
 
   describe('for work outside of the database', () => {
-    it('gives an attempt after one that came to no end the time of the first, so that it makes the same events', async () => {
+    it('gives a later attempt the time of the first if that did not complete, so that it makes the same events', async () => {
       expect(await begin('a', FIRST)).to.deep.equal(BEGUN)
       expect(await begin('a', LATER)).to.deep.equal(BEGUN)
       expect(await begin('a', LATER + 1, { body: Buffer.from('{ "quantity": "1" }') })).to.deep.equal(BEGUN)

@@ -6,7 +6,7 @@ describe('what takes no longer than it may', () => {
   const outcome = (answer: Promise<string>) =>
     withinMs(50, answer, 'it took too long').catch((err: unknown) => (err as Error).message)
 
-  it('is what it comes to, or why it failed', async () => {
+  it('gives its result, or fails as it does', async () => {
     expect(await outcome(Promise.resolve('an answer'))).to.equal('an answer')
     expect(await outcome(Promise.reject(new Error('no answer')))).to.equal('no answer')
   })
