@@ -11,6 +11,7 @@ import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { handlersOf, type Operation } from '../../shared/http/operation.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
+import { serveFiles } from '../../shared/http/static-files.ts'
 import { batchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { PreviewDeps } from '../../shared/previews/preview-invoice.ts'
@@ -74,7 +75,7 @@ export interface ApiDeps {
  */
 export function apiApp(
   deps: ApiDeps,
-  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
+  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'otherHandlers'>,
 ): RequestListener {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
@@ -121,6 +122,8 @@ export function apiApp(
     ...trailOperations(work),
     ...testAreaOperations(options.worlds, deps.drain, options.requestTimeoutMs),
   ]
+  const docs = docsFiles()
+  const docsHandler = serveFiles((path) => docs.get(path))
   return operationsApp(
     {
       getHealth: { handle: health },
@@ -131,7 +134,7 @@ export function apiApp(
       getDocs: { handle: getDocs },
       ...handlersOf(operations),
     },
-    { ...options, files: docsFiles() },
+    { ...options, otherHandlers: [docsHandler] },
   )
 }
 

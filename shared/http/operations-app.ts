@@ -47,9 +47,6 @@ export interface Handler {
 /** Handlers of operations, by their ids in openapi.yaml. */
 export type Handlers = Readonly<Record<string, Handler>>
 
-/** Files that are served unchanged, by path. They are parts of web pages, and not in openapi.yaml. */
-export type StaticFiles = ReadonlyMap<string, { type: string; content: Buffer }>
-
 export interface OperationsAppOptions {
   findCaller: FindCaller
   worlds: TestWorlds
@@ -70,7 +67,8 @@ export interface OperationsAppOptions {
   requestTimeoutMs: number
   /** Whether handlers themselves check bodies for text that cannot be stored. */
   handlersCheckText?: boolean
-  files?: StaticFiles
+  /** Handlers of requests that are not in openapi.yaml, such as those for the files of web pages. */
+  otherHandlers?: readonly RequestHandler[]
   /** Counts requests by route. */
   requests?: RequestMetrics
   /** Whether Tally's own answers are checked against openapi.yaml, too. Only tests set it. */
@@ -134,11 +132,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     }
     route.all(observe(OTHER_ROUTES), notAllowed(group))
   }
-  for (const [path, { type, content }] of options.files ?? [])
-    app.get(path, (_req, res) => {
-      res.type(type).send(content)
-    })
-  app.use(observe(OTHER_ROUTES), () => {
+  app.use(observe(OTHER_ROUTES), ...(options.otherHandlers ?? []), () => {
     throw new HttpError(404, 'not found')
   })
   app.use(errorResponder(options.log))

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { RequestHandler } from 'express'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
-import type { StaticFiles } from '../../../shared/http/operations-app.ts'
+import type { StaticFiles } from '../../../shared/http/static-files.ts'
 
 /** The types of the files of swagger-ui-dist that the page needs, by file name. */
 const VIEWER_FILES: Readonly<Record<string, string>> = {
