@@ -76,6 +76,57 @@ module.exports = {
       },
     },
     {
+      name: 'the-console-knows-tally-by-its-contract',
+      comment:
+        'The console is a client like any other. It shares pure functions on exact numbers, so that it computes as Tally does.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: {
+        path: '^(services|clients|shared|test|bench|tools)/',
+        pathNot: '^shared/(amount/ratio|domain/billing/(cost|price))\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'nothing-knows-the-console',
+      comment: 'What serves the console serves files that were built.',
+      severity: 'error',
+      from: { pathNot: '^(console|test)/' },
+      to: { path: '^console/' },
+    },
+    {
+      name: 'pages-do-not-know-each-other',
+      comment: 'A page can be read, loaded and left out alone. What two pages share is a part.',
+      severity: 'error',
+      from: { path: '^console/src/pages/([^/]+)/' },
+      to: { path: '^console/src/pages/', pathNot: '^console/src/pages/($1/|pages\\.css$)' },
+    },
+    {
+      name: 'parts-do-not-know-pages',
+      comment: 'Parts serve every page. Of app they know what leads to pages, effects and preferences.',
+      severity: 'error',
+      from: { path: '^console/src/(parts|plots)/' },
+      to: {
+        path: '^console/src/(pages|app)/',
+        pathNot: '^console/src/app/(arrivals|effects|link|preferences|routes|url)\\.tsx?$',
+      },
+    },
+    {
+      name: 'the-api-of-the-console-draws-nothing',
+      comment: 'How Tally is asked does not depend on what is shown.',
+      severity: 'error',
+      from: { path: '^console/src/api/' },
+      to: { path: '^console/src/(pages|app|parts|plots)/' },
+    },
+    {
+      name: 'formats-and-marks-are-pure',
+      comment:
+        'Numbers, times and marks of plots are computed without a browser, so that they are tested alone.',
+      severity: 'error',
+      from: { path: '^console/src/(format|plots/prepare)/' },
+      to: { pathNot: '^(console/src/(format|plots/prepare)|shared/amount|node_modules/(@types/)?d3-)' },
+    },
+    {
       name: 'no-service-knows-a-client',
       comment: 'What serves does not depend on who asks.',
       severity: 'error',
@@ -139,7 +190,8 @@ module.exports = {
       severity: 'error',
       from: {
         orphan: true,
-        pathNot: '(^|/)(main|eslint\\.config|\\.dependency-cruiser)\\.(ts|js|cjs)$|\\.(test|d)\\.ts$',
+        pathNot:
+          '(^|/)(main|eslint\\.config|vite\\.config|\\.dependency-cruiser)\\.(ts|js|cjs)$|\\.(test|d)\\.ts$',
       },
       to: {},
     },

@@ -6,6 +6,7 @@ COPY package.json package-lock.json .npmrc tsconfig.json openapi.yaml ./
 COPY contract contract
 COPY shared shared
 COPY clients clients
+COPY console console
 COPY services services
 RUN npm ci && npm prune --omit=dev
 

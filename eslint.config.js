@@ -1,6 +1,36 @@
 import importSort from 'eslint-plugin-simple-import-sort'
 import tseslint from 'typescript-eslint'
 
+/** Numbers of the API are exact text. As floats they would lose digits. */
+const FLOATS = [
+  {
+    selector: 'Identifier[name=/^(Number|parseFloat|parseInt|valueAsNumber)$/]',
+    message: 'A number that is shown never passes through a float. Only plots/prepare makes pixels of it.',
+  },
+  { selector: 'UnaryExpression[operator="+"]', message: 'This makes a float, see Number.' },
+]
+/** Text of others is never markup or an address. */
+const MARKUP = [
+  {
+    selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]',
+    message: 'Text of others is text.',
+  },
+  {
+    selector: 'MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML)$/]',
+    message: 'Text of others is text.',
+  },
+]
+const ADDRESSES = [
+  {
+    selector: 'JSXAttribute[name.name=/^(href|src|action)$/] > JSXExpressionContainer',
+    message: 'An address is never made of data: use Link, which takes the name of a route.',
+  },
+  {
+    selector: 'AssignmentExpression[left.property.name=/^(href|src|action|location)$/]',
+    message: 'An address is never made of data: use Link, which takes the name of a route.',
+  },
+]
+
 // Why not Biome: one lost `await` here is a lost batch, so the linter must know the real types.
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', 'contract/*.d.ts'] },
@@ -34,9 +64,45 @@ export default tseslint.config(
   {
     // Why: readers whose language is not English stumble over these words. Plainer ones say the same: "called with",
     // "callers that", "again".
-    files: ['{services,shared,clients,bench,tools}/**/*.ts'],
+    files: ['{services,shared,clients,console,bench,tools}/**/*.{ts,tsx}'],
     rules: { 'no-warning-comments': ['error', { terms: ['told', 'whoever', 'anew'], location: 'anywhere' }] },
   },
+  {
+    files: ['console/src/**/*.{ts,tsx}'],
+    rules: {
+      // Styles first: the order of layers stands in the first one.
+      'import-sort/imports': ['error', { groups: [['^\\u0000', '^node:', '^@?\\w', '^\\.']] }],
+      // Handlers of events in one line.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      'no-restricted-syntax': ['error', ...FLOATS, ...MARKUP, ...ADDRESSES],
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: [
+            {
+              name: 'react',
+              importNames: ['useEffect', 'useLayoutEffect', 'useInsertionEffect'],
+              message: 'Effects stand in app/effects.ts alone, where their cleanup can be read.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['console/src/app/link.tsx', 'console/src/parts/download.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...FLOATS, ...MARKUP] },
+  },
+  {
+    files: ['console/src/plots/prepare/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...MARKUP, ...ADDRESSES] },
+  },
+  {
+    // The only way to copy on a page over plain http, where browsers offer no clipboard.
+    files: ['console/src/parts/copy-text.ts'],
+    rules: { '@typescript-eslint/no-deprecated': 'off' },
+  },
+  { files: ['console/src/app/effects.ts'], rules: { 'no-restricted-imports': 'off' } },
   {
     files: ['test/**/*.ts'],
     rules: {

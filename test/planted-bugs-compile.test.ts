@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { findTypeFaults } from './planted-bugs/find-type-faults.ts'
 import { PLANTED_BUGS } from './planted-bugs/planted-bugs.ts'
 
-const isCode = ({ file }: { file: string }): boolean => file.endsWith('.ts')
+const isCode = ({ file }: { file: string }): boolean => /\.tsx?$/.test(file)
 
 describe('planted bugs of code', function () {
   this.timeout(300_000)

@@ -20,6 +20,7 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { findStoredEventsIn } from '../../shared/usage/stored-events.ts'
 import { accountOperations } from './accounts/routes.ts'
 import { balanceOperations } from './balances/routes.ts'
+import { serveConsole } from './console/serve-console.ts'
 import { contractOperations } from './contracts/routes.ts'
 import { namespaceOperations } from './core/namespace-operations.ts'
 import { onceIn } from './core/once.ts'
@@ -75,7 +76,12 @@ export interface ApiDeps {
  */
 export function apiApp(
   deps: ApiDeps,
-  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'otherHandlers'>,
+  {
+    servesConsole = false,
+    ...options
+  }: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'otherHandlers'> & {
+    servesConsole?: boolean
+  },
 ): RequestListener {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
@@ -134,7 +140,7 @@ export function apiApp(
       getDocs: { handle: getDocs },
       ...handlersOf(operations),
     },
-    { ...options, otherHandlers: [docsHandler] },
+    { ...options, otherHandlers: [docsHandler, ...(servesConsole ? serveConsole() : [])] },
   )
 }
 

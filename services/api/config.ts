@@ -25,6 +25,11 @@ const WOKEN_AFTER_MS = 30_000
 export function readApiConfig(read: EnvReader) {
   return {
     bodyBytesMax: BODY_BYTES_MAX,
+    servesConsole:
+      read.oneOf('CONSOLE', ['on', 'off'], {
+        about: 'whether the console is served at /console; its page has no data, and asks for a key',
+        default: 'on',
+      }) === 'on',
     emptyEveryMs: EMPTY_EVERY_MS,
     warming: {
       accountsMax: read.integer('API_WARM_ACCOUNTS', {

@@ -90,6 +90,7 @@ export function openApi(
         requestTimeoutMs,
         log: apiLog,
         bodyBytesMax: api.bodyBytesMax,
+        servesConsole: api.servesConsole,
         ...(nowMs === undefined ? {} : { nowMs }),
         ...(admitWrite === undefined ? {} : { admitWrite }),
       },

@@ -17,6 +17,8 @@ export interface OpenPorts {
   analystAddress: string | undefined
   /** Whether one analyst may sign in who sees all companies. */
   analystSeesAll: boolean
+  /** Whether there is a console. */
+  servesConsole: boolean
 }
 
 /**
@@ -58,5 +60,6 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
     adminAddress: `${hostToCall(config.admin.host)}:${adminServer.port}`,
     analystAddress: analystAddress(),
     analystSeesAll: config.analysts.seesAll,
+    servesConsole: config.api.servesConsole,
   }
 }

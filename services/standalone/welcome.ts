@@ -10,6 +10,7 @@ export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): 
   const url = `http://${address}`
   return [
     `Tally serves on ${url} (ready in ${seconds.toFixed(1)} s). Data: ${show('.')}`,
+    ...(tally.servesConsole ? [`The console is at ${url}/console; it asks for a key.`] : []),
     ...firstCompanies.map(
       ({ name, mode, keyFile }) =>
         `The key of the ${mode} company "${name}" is in ${show(path.basename(keyFile))}.`,

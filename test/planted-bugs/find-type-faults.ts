@@ -20,7 +20,18 @@ const inProject = (file: string): string => path.join(PROJECT_ROOT, file)
  * Why several at a time: most of what it takes is to begin, so one bug of each file is planted, until all were.
  */
 export function findTypeFaults(bugs: readonly PlantedBug[]): TypeFault[] {
-  const { options, declarations } = readProject()
+  const isOfConsole = ({ file }: PlantedBug) => file.startsWith('console/')
+  return [
+    ...findIn(
+      'tsconfig.json',
+      bugs.filter((bug) => !isOfConsole(bug)),
+    ),
+    ...findIn('console/tsconfig.json', bugs.filter(isOfConsole)),
+  ]
+}
+
+function findIn(config: string, bugs: readonly PlantedBug[]): TypeFault[] {
+  const { options, declarations } = readProject(config)
   const compiler = ts.createCompilerHost(options)
   const read = new Map<string, ts.SourceFile | undefined>()
   const rootNames = [...new Set([...declarations, ...bugs.map(({ file }) => inProject(file))])]
@@ -44,10 +55,10 @@ export function findTypeFaults(bugs: readonly PlantedBug[]): TypeFault[] {
   return faults
 }
 
-function readProject(): { options: ts.CompilerOptions; declarations: string[] } {
+function readProject(config: string): { options: ts.CompilerOptions; declarations: string[] } {
   const unused = { noUnusedLocals: false, noUnusedParameters: false }
   const project = ts.getParsedCommandLineOfConfigFile(
-    inProject('tsconfig.json'),
+    inProject(config),
     { noEmit: true, incremental: false, ...unused },
     {
       ...ts.sys,
@@ -56,7 +67,7 @@ function readProject(): { options: ts.CompilerOptions; declarations: string[] } 
       },
     },
   )
-  if (project === undefined) throw new Error('tsconfig.json cannot be read')
+  if (project === undefined) throw new Error(`${config} cannot be read`)
   const { options, fileNames } = project
   return { options, declarations: fileNames.filter((file) => file.endsWith('.d.ts')) }
 }

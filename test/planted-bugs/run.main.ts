@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,6 +19,7 @@ const COPIED = [
   'dist',
   'shared',
   'clients',
+  'console',
   'services',
   'clickhouse',
   'contract',
@@ -100,12 +102,12 @@ async function requireGreen(suite: string, copy: string): Promise<void> {
 
 async function tryOut(bug: PlantedBug, copy: string): Promise<Outcome> {
   const { file, right, wrong, suites } = bug
-  const isCode = file.endsWith('.ts')
-  const built = isCode ? path.join(copy, 'dist', file.replace(/\.ts$/, '.js')) : path.join(copy, file)
-  const before = await readFile(built)
   const source = await readFile(path.join(copy, file), 'utf8')
-  const planted = source.replace(right, () => wrong)
-  await writeFile(built, isCode ? await transpile(planted, copy) : planted)
+  const heal = await plant(
+    file,
+    source.replace(right, () => wrong),
+    copy,
+  )
   try {
     if (bug.each === undefined) return await runSuites(suites, copy)
     const found: string[] = []
@@ -116,8 +118,33 @@ async function tryOut(bug: PlantedBug, copy: string): Promise<Outcome> {
     }
     return { found: found.join('» and «'), why: '' }
   } finally {
-    await writeFile(built, before)
+    await heal()
   }
+}
+
+/** Changes a file where it runs. @returns a function that changes it back */
+async function plant(file: string, planted: string, copy: string): Promise<() => Promise<void>> {
+  const isCode = /\.tsx?$/.test(file)
+  const built = isCode ? path.join(copy, 'dist', file.replace(/\.tsx?$/, '.js')) : path.join(copy, file)
+  // What only the page of the console has is in no file of its own, but in what Vite builds.
+  const before = existsSync(built) ? await readFile(built) : undefined
+  if (before !== undefined) await writeFile(built, isCode ? await transpile(planted, copy) : planted)
+  const source = await readFile(path.join(copy, file))
+  const isOfConsole = file.startsWith('console/')
+  if (isOfConsole) await buildConsole(copy, file, planted)
+  return async () => {
+    if (before !== undefined) await writeFile(built, before)
+    if (isOfConsole) await buildConsole(copy, file, source)
+  }
+}
+
+async function buildConsole(copy: string, file: string, source: string | Buffer): Promise<void> {
+  await writeFile(path.join(copy, file), source)
+  const vite = path.join(PROJECT_ROOT, 'node_modules/vite/bin/vite.js')
+  const options = { cwd: copy, stdio: 'inherit' } as const
+  const child = spawn(process.execPath, [vite, 'build', 'console', '--logLevel', 'error'], options)
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`the console cannot be built with ${file} changed`)
 }
 
 async function transpile(source: string, copy: string): Promise<string> {

@@ -53,6 +53,7 @@ const isOverHttp = (file) =>
 /** Whether a file says why the layout of the services makes no difference to it. */
 const isOfOneLayout = (file) => textOf(file).includes('// Why in one layout: ')
 /** Whether a file has tests that a machine with only Node and a shell skips. */
-const mayBePending = (file) => /\/(run\/pending|support\/kafka|support\/redis)\.ts'/.test(textOf(file))
+const mayBePending = (file) =>
+  /\/(run\/pending|support\/kafka|support\/redis|use-browser)\.ts'/.test(textOf(file))
 
 module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, isOfOneLayout, mayBePending }

@@ -136,7 +136,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
         listedUpTo,
         purges: sharing.purges,
       },
-      { ...timeouts, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000, warming } },
+      { ...timeouts, api: { bodyBytesMax: 262_144, servesConsole: false, emptyEveryMs: 60_000, warming } },
     )
     opened.push(api.warming)
     return api.handler

@@ -8,6 +8,7 @@ describe('what a start tells', () => {
     adminAddress: '127.0.0.1:9464',
     analystAddress: '127.0.0.1:8123',
     analystSeesAll: true,
+    servesConsole: true,
     dataFolder: '/data',
     firstCompanies: [{ name: 'sandbox', mode: 'test' as const, keyFile: '/data/test-api-key' }],
     missingKeys: [{ name: 'default', mode: 'live' as const, keyFile: '/data/api-key' }],
@@ -19,6 +20,12 @@ describe('what a start tells', () => {
       /^The key of the live company "default" is not in .*data\/api-key any more; "npm run keys -- issue --company default" makes another\.$/,
     )
     expect(welcome({ ...tally, missingKeys: [] }, 1).join()).to.not.include('any more')
+  })
+
+  it('names the console first, unless it is off', () => {
+    const linesWith = (changes: Partial<typeof tally>) => welcome({ ...tally, ...changes }, 1)
+    expect(linesWith({})[1]).to.equal('The console is at http://127.0.0.1:8080/console; it asks for a key.')
+    expect(linesWith({ servesConsole: false }).join()).to.not.include('console')
   })
 
   it('says how analysts sign in', () => {

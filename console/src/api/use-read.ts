@@ -1,0 +1,105 @@
+import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import type { ApiRequest } from '../format/curl.ts'
+import type { Listing, Reading } from './queries.ts'
+import { walk } from './walk.ts'
+
+/** What a panel shows of a read. */
+export interface Read<T> {
+  data: T | undefined
+  error: Error | null
+  isFetching: boolean
+  /** Whether `data` is the answer to an earlier question of this panel. */
+  isEarlier: boolean
+  /** When `data` came, in milliseconds since 1970. */
+  updatedAt: number
+  request: ApiRequest
+  again: () => void
+}
+
+/** A list, with the rows of the pages so far. */
+export interface ReadList<Row> extends Read<readonly Row[]> {
+  hasMore: boolean
+  isFetchingMore: boolean
+  more: () => void
+}
+
+interface ReadOptions {
+  /** Whether an earlier answer stays until the new one comes. */
+  keepsEarlier?: boolean
+  isEnabled?: boolean
+}
+
+export function useRead<T>(
+  { key, request, staleMs, pollMs, fetch }: Reading<T>,
+  { keepsEarlier = false, isEnabled = true }: ReadOptions = {},
+): Read<T> {
+  const query = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => fetch(signal),
+    staleTime: staleMs,
+    refetchInterval: pollMs ?? false,
+    enabled: isEnabled,
+    ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
+  })
+  return {
+    data: query.data,
+    error: query.error,
+    isFetching: query.isFetching,
+    isEarlier: query.isPlaceholderData,
+    updatedAt: query.dataUpdatedAt,
+    request,
+    again: () => void query.refetch(),
+  }
+}
+
+export function useReadList<Row>(
+  { key, request, staleMs, fetchPage, idOf }: Listing<Row>,
+  { keepsEarlier = false }: ReadOptions = {},
+): ReadList<Row> {
+  const query = useInfiniteQuery({
+    queryKey: [...key, 'pages'],
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ data, has_more: hasMore }) => {
+      const last = data.at(-1)
+      return hasMore && last !== undefined ? idOf(last) : undefined
+    },
+    staleTime: staleMs,
+    ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
+  })
+  return {
+    data: query.data?.pages.flatMap(({ data }) => data),
+    error: query.error,
+    isFetching: query.isFetching,
+    isEarlier: query.isPlaceholderData,
+    updatedAt: query.dataUpdatedAt,
+    request,
+    again: () => void query.refetch(),
+    hasMore: query.hasNextPage,
+    isFetchingMore: query.isFetchingNextPage,
+    more: () => void query.fetchNextPage(),
+  }
+}
+
+/** Reads a whole list. It is for lists that a page needs all of, such as the metrics. */
+export function useReadAll<Row>(listing: Listing<Row>): Read<readonly Row[]> {
+  const { key, request, staleMs } = listing
+  return useRead({
+    key: [...key, 'all'],
+    request,
+    staleMs,
+    fetch: (signal) => walk(listing, { signal }),
+  })
+}
+
+/** Reads several things. @returns the answers that are there, in the order of the readings */
+export function useReads<T>(readings: readonly Reading<T>[]): readonly T[] {
+  const results = useQueries({
+    queries: readings.map(({ key, staleMs, fetch }) => ({
+      queryKey: key,
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetch(signal),
+      staleTime: staleMs,
+    })),
+  })
+  return results.flatMap(({ data }) => (data === undefined ? [] : [data as T]))
+}

@@ -1,0 +1,15 @@
+import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
+import type { RouteName, RouteParameters } from './routes.ts'
+
+type PageOf<Name extends RouteName> = LazyExoticComponent<
+  ComponentType<{ parameters: RouteParameters<Name> }>
+>
+
+/** The page of each route that needs a key, in a file of its own that is loaded when it is shown. */
+export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = {
+  start: lazy(async () => ({ default: (await import('../pages/start/start-page.tsx')).StartPage })),
+  accounts: lazy(async () => ({
+    default: (await import('../pages/accounts/accounts-page.tsx')).AccountsPage,
+  })),
+  account: lazy(async () => ({ default: (await import('../pages/accounts/account-page.tsx')).AccountPage })),
+}

@@ -1,0 +1,42 @@
+/** All pages of the console: a name, and the path below /console. */
+export const ROUTES = {
+  'sign-in': '/sign-in',
+  start: '/start',
+  accounts: '/accounts',
+  account: '/accounts/:accountId',
+} as const
+
+export type RouteName = keyof typeof ROUTES
+
+type ParametersIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParametersIn<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** The parameters of a route's path. */
+export type RouteParameters<Name extends RouteName> = Record<ParametersIn<(typeof ROUTES)[Name]>, string>
+
+export type RouteQuery = Readonly<Record<string, string | undefined>>
+
+/** The folder of the console on its origin. */
+export const BASE = '/console'
+
+/** The path of a page below the base. Text of others can only become a part between two slashes, or a query. */
+export function pathOf<Name extends RouteName>(
+  name: Name,
+  parameters: RouteParameters<Name>,
+  query: RouteQuery = {},
+): string {
+  const values: Readonly<Record<string, string>> = parameters
+  const path = ROUTES[name].replaceAll(/:(\w+)/g, (_, parameter: string) =>
+    encodeURIComponent(values[parameter] ?? ''),
+  )
+  return path + queryText(query)
+}
+
+/** Writes a query, without what is undefined. */
+export function queryText(query: RouteQuery): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+}

@@ -1,0 +1,112 @@
+import './search.css'
+import { type KeyboardEvent, useState } from 'react'
+import { CallError } from '../api/call.ts'
+import { useClient } from '../api/client.ts'
+import type { Schema } from '../api/contract.ts'
+import { accountByExternalIdReading, accountReading } from '../api/queries.ts'
+import { type Read, useRead } from '../api/use-read.ts'
+import { visibleText } from '../format/visible-text.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { useSettled } from './effects.ts'
+import { Link } from './link.tsx'
+import { MENU } from './menu.ts'
+
+/** How long typing rests before Tally is asked. */
+const SETTLE_MS = 150
+const ID = /^account_[0-9a-f]{32}$/
+const EXTERNAL_ID_MAX = 256
+
+/** Finds pages by their names, and accounts by their ids. Arrow keys move from the field through what was found. */
+export function SearchDialog({ onClose }: { onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const text = useSettled(typed.trim(), SETTLE_MS)
+  const account = useAccount(text)
+  return (
+    <Dialog heading="Search" onClose={onClose}>
+      <div className="dialog__body search" onKeyDown={moveFocus}>
+        <input
+          className="input search__field"
+          type="search"
+          aria-label="Search for"
+          placeholder="A page, the id or the external id of an account"
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          maxLength={EXTERNAL_ID_MAX}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+        <Found text={text} account={account} onFollow={onClose} />
+      </div>
+    </Dialog>
+  )
+}
+
+/** An account whose id or external id this text is. */
+function useAccount(text: string): Read<Schema<'Account'>> {
+  const client = useClient()
+  const reading = ID.test(text) ? accountReading(client, text) : accountByExternalIdReading(client, text)
+  return useRead(reading, { isEnabled: text !== '' && client.may('read:all') })
+}
+
+const NOT_FOUND = 404
+
+function Found({
+  text,
+  account,
+  onFollow,
+}: {
+  text: string
+  account: Read<Schema<'Account'>>
+  onFollow: () => void
+}) {
+  const client = useClient()
+  const pages = MENU.filter(
+    ({ label, needs }) =>
+      label.toLowerCase().includes(text.toLowerCase()) && (needs === undefined || client.may(needs)),
+  )
+  const isMissing = account.error instanceof CallError && account.error.status === NOT_FOUND
+  const isNothing = text !== '' && pages.length === 0 && isMissing
+  return (
+    <>
+      <ul className="search__found" aria-label="Found">
+        {account.data !== undefined && text !== '' && (
+          <li>
+            <Link
+              to="account"
+              parameters={{ accountId: account.data.id }}
+              className="search__link"
+              onFollow={onFollow}
+            >
+              <bdi>{visibleText(account.data.name)}</bdi> <span className="search__kind">account</span>
+            </Link>
+          </li>
+        )}
+        {pages.map(({ route, label }) => (
+          <li key={route}>
+            <Link to={route} parameters={{}} className="search__link" onFollow={onFollow}>
+              {label} <span className="search__kind">page</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <p className="search__none" role="status">
+        {isNothing && (
+          <>
+            Nothing has the id or external id <bdi>{visibleText(text)}</bdi>.
+          </>
+        )}
+      </p>
+      {account.error !== null && !isMissing && <Problem error={account.error} onAgain={account.again} />}
+    </>
+  )
+}
+
+function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>('input, a')]
+  const at = stops.findIndex((stop) => stop === document.activeElement)
+  const next = stops[at + (event.key === 'ArrowDown' ? 1 : -1)]
+  event.preventDefault()
+  next?.focus()
+}

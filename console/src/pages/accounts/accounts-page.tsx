@@ -1,0 +1,259 @@
+import '../pages.css'
+import { useState } from 'react'
+import { type Client, useClient } from '../../api/client.ts'
+import type { Schema } from '../../api/contract.ts'
+import { accountListing, balancesReading, customerReading } from '../../api/queries.ts'
+import { useReadList, useReads } from '../../api/use-read.ts'
+import { walk } from '../../api/walk.ts'
+import { Link } from '../../app/link.tsx'
+import { useUrlQuery } from '../../app/url.ts'
+import type { CsvCell } from '../../format/csv.ts'
+import { curlOf } from '../../format/curl.ts'
+import { instantText } from '../../format/time.ts'
+import { AmountOf } from '../../parts/amount-of.tsx'
+import { Select } from '../../parts/choice.tsx'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { downloadCsv } from '../../parts/download.ts'
+import { Id } from '../../parts/id.tsx'
+import { Instant } from '../../parts/instant.tsx'
+import { Chip, PageHead } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty } from '../../parts/problem.tsx'
+import { Snippet } from '../../parts/snippet.tsx'
+import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
+import { Name, Text } from '../../parts/text.tsx'
+import { useWork, Work } from '../../parts/work.tsx'
+import { NewAccountDialog } from './new-account-dialog.tsx'
+
+type Account = Schema<'Account'>
+type Sort = 'created_at' | 'customer_name'
+
+const SORTS = [
+  { value: 'created_at', label: 'Newest first' },
+  { value: 'customer_name', label: 'By customer and name' },
+]
+
+/** All accounts, with the balance of one source. */
+export function AccountsPage() {
+  const client = useClient()
+  const [{ sort: typedSort, source: sourceId }, change] = useUrlQuery()
+  const [isMaking, setMaking] = useState(false)
+  const sort: Sort = typedSort === 'customer_name' ? 'customer_name' : 'created_at'
+  const list = useReadList(accountListing(client, { sort }), { keepsEarlier: true })
+  const sources = useSources(client).data
+  const source = chosenSource(sources, sourceId)
+  return (
+    <>
+      <PageHead heading="Accounts" />
+      <Panel
+        heading="All accounts"
+        read={list}
+        tools={
+          <>
+            <Select
+              label="Order"
+              isLabelHidden
+              options={SORTS}
+              value={sort}
+              onChange={(value) => change({ sort: value === 'created_at' ? undefined : value })}
+            />
+            {source !== undefined && sources !== undefined && (
+              <Select
+                label="Balance of"
+                options={sources.list.map(({ id, label }) => ({ value: id, label }))}
+                value={source.id}
+                onChange={(value) => change({ source: value })}
+              />
+            )}
+            {client.may('write:all') && (
+              <button type="button" className="button button--main" onClick={() => setMaking(true)}>
+                New account
+              </button>
+            )}
+          </>
+        }
+      >
+        {(accounts) =>
+          accounts.length === 0 ? (
+            <NoAccount />
+          ) : (
+            <AccountTable
+              accounts={accounts}
+              source={source}
+              sort={sort}
+              hasMore={list.hasMore}
+              isFetchingMore={list.isFetchingMore}
+              onMore={list.more}
+            />
+          )
+        }
+      </Panel>
+      {isMaking && <NewAccountDialog onClose={() => setMaking(false)} />}
+    </>
+  )
+}
+
+/** The source of the address, or the first one. */
+function chosenSource(sources: Sources | undefined, id: string | undefined): Source | undefined {
+  if (sources === undefined) return undefined
+  return sources.list.find((source) => source.id === id) ?? sources.list.find((source) => !source.isArchived)
+}
+
+interface AccountTableProps {
+  accounts: readonly Account[]
+  source: Source | undefined
+  sort: Sort
+  hasMore: boolean
+  isFetchingMore: boolean
+  onMore: () => void
+}
+
+function AccountTable({ accounts, source, sort, ...paging }: AccountTableProps) {
+  const client = useClient()
+  const balances = useBalances(client, accounts, source)
+  const customerIds = new Set(
+    accounts.flatMap(({ service_customer_id: id }) => (id === undefined ? [] : [id])),
+  )
+  const customers = useReads([...customerIds].map((id) => customerReading(client, id)))
+  const names = new Map(customers.map(({ id, name }) => [id, name]))
+  return (
+    <>
+      <DataTable
+        caption="Accounts"
+        columns={columnsOf(source, balances, names)}
+        rows={accounts}
+        keyOf={({ id }) => id}
+        {...paging}
+      />
+      <AllAsCsv sort={sort} source={source} />
+    </>
+  )
+}
+
+const ROWS_OF_A_PAGE = 100
+
+function idsByPage(accounts: readonly Account[]): string[][] {
+  const pages: string[][] = []
+  for (let at = 0; at < accounts.length; at += ROWS_OF_A_PAGE)
+    pages.push(accounts.slice(at, at + ROWS_OF_A_PAGE).map(({ id }) => id))
+  return pages
+}
+
+const balancesOf = (answers: readonly Schema<'Balances'>[], source: Source): Map<string, string> =>
+  new Map(
+    answers
+      .flatMap(({ data }) => data)
+      .filter((balance) => sourceIdOf(balance) === source.id)
+      .map(({ account_id: id, balance }) => [id, balance]),
+  )
+
+function useBalances(
+  client: Client,
+  accounts: readonly Account[],
+  source: Source | undefined,
+): Map<string, string> {
+  const answers = useReads(idsByPage(accounts).map((ids) => balancesReading(client, ids)))
+  return source === undefined ? new Map<string, string>() : balancesOf(answers, source)
+}
+
+function columnsOf(
+  source: Source | undefined,
+  balances: ReadonlyMap<string, string>,
+  customers: ReadonlyMap<string, string>,
+): Column<Account>[] {
+  return [
+    {
+      heading: 'Account',
+      cell: ({ id, name, archived_at: archivedAt }) => (
+        <>
+          <Link to="account" parameters={{ accountId: id }} query={{ source: source?.id }}>
+            <Name>{name}</Name>
+          </Link>
+          {archivedAt !== null && (
+            <>
+              {' '}
+              <Chip>archived</Chip>
+            </>
+          )}
+        </>
+      ),
+    },
+    { heading: 'External id', cell: ({ external_id: id }) => (id === undefined ? null : <Id value={id} />) },
+    {
+      heading: 'Customer',
+      cell: ({ service_customer_id: id }) => {
+        const name = id === undefined ? undefined : customers.get(id)
+        return name === undefined ? null : <Text>{name}</Text>
+      },
+    },
+    { heading: 'Created', cell: ({ created_at: at }) => <Instant at={at} /> },
+    ...(source === undefined ? [] : [balanceColumn(source, balances)]),
+  ]
+}
+
+const balanceColumn = (source: Source, balances: ReadonlyMap<string, string>): Column<Account> => ({
+  heading: `Balance, ${source.label}`,
+  isNumber: true,
+  cell: ({ id }) => {
+    const balance = balances.get(id)
+    return balance === undefined ? '–' : <AmountOf value={balance} source={source} />
+  },
+})
+
+/** Saves all accounts, page by page, because a list of them may be long. */
+function AllAsCsv({ sort, source }: { sort: Sort; source: Source | undefined }) {
+  const client = useClient()
+  const work = useWork(async (signal, onCount) => {
+    const accounts = await walk(accountListing(client, { sort }), { signal, onCount })
+    const answers: Schema<'Balances'>[] = []
+    for (const ids of source === undefined ? [] : idsByPage(accounts))
+      answers.push(await balancesReading(client, ids).fetch(signal))
+    const balances = source === undefined ? undefined : balancesOf(answers, source)
+    downloadCsv('accounts.csv', [
+      [...HEADINGS, ...(source === undefined ? [] : [`balance, ${source.label}`])],
+      ...accounts.map((account) => csvRow(account, balances)),
+    ])
+  })
+  return (
+    <div className="accounts__csv">
+      {!work.isRunning && (
+        <button type="button" className="button" onClick={() => work.start()}>
+          All accounts as CSV
+        </button>
+      )}
+      <Work work={work} doing="Reading all accounts:" counted="so far" />
+    </div>
+  )
+}
+
+const HEADINGS = ['id', 'external id', 'name', 'customer id', 'created at, UTC', 'archived at, UTC']
+
+const csvRow = (account: Account, balances: ReadonlyMap<string, string> | undefined): CsvCell[] => [
+  account.id,
+  account.external_id ?? '',
+  account.name,
+  account.service_customer_id ?? '',
+  instantText(account.created_at, 'utc'),
+  account.archived_at === null ? '' : instantText(account.archived_at, 'utc'),
+  ...(balances === undefined ? [] : [{ number: balances.get(account.id) ?? '' }]),
+]
+
+function NoAccount() {
+  const { origin } = useClient()
+  const request = { method: 'POST', target: '/v2/accounts', body: { name: 'Acme production' } } as const
+  return (
+    <Empty>
+      <p>
+        <strong>No account yet.</strong> An account is what usage and grants belong to: a customer&rsquo;s
+        project, a user, a server.
+      </p>
+      <p>
+        <Link to="start" parameters={{}}>
+          First steps
+        </Link>{' '}
+        makes one and sends it an event. Or send this:
+      </p>
+      <Snippet text={curlOf(origin, request)} label="Copy this command" />
+    </Empty>
+  )
+}

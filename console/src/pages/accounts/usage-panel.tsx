@@ -1,0 +1,110 @@
+import { useClient } from '../../api/client.ts'
+import { dailyUsageReading } from '../../api/queries.ts'
+import { useRead } from '../../api/use-read.ts'
+import { useNow } from '../../app/now.ts'
+import { isZero, sumDecimals } from '../../format/decimal.ts'
+import { startOfDay, utcDay } from '../../format/time.ts'
+import { AmountOf } from '../../parts/amount-of.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Notice } from '../../parts/problem.tsx'
+import { type PickedRange, RangePicker, useRange } from '../../parts/range-picker.tsx'
+import { type Source, sourceIdOf } from '../../parts/sources.ts'
+import { BarPlot } from '../../plots/bar-plot.tsx'
+
+/** What an account used of a source, by UTC day. */
+export function UsagePanel({ accountId, source }: { accountId: string; source: Source }) {
+  const now = useNow()
+  const range = useRange(now)
+  const { seconds } = range
+  if (seconds === undefined)
+    return (
+      <Notice tone="bad">
+        <span>The range of this address cannot be shown: {range.fault}.</span>
+        <RangePicker now={now} range={range} />
+      </Notice>
+    )
+  return <Usage accountId={accountId} source={source} range={range} seconds={seconds} now={now} />
+}
+
+interface UsageProps {
+  accountId: string
+  source: Source
+  range: PickedRange
+  seconds: { startAt: number; endAt: number }
+  now: number
+}
+
+interface DayRow {
+  startAt: number
+  quantity: string
+}
+
+function Usage({ accountId, source, range, seconds: { startAt, endAt }, now }: UsageProps) {
+  const read = useRead(dailyUsageReading(useClient(), accountId, { start_at: startAt, end_at: endAt }), {
+    keepsEarlier: true,
+  })
+  return (
+    <Panel heading={`Usage, ${source.label}`} read={read} tools={<RangePicker now={now} range={range} />}>
+      {({ data }) => {
+        const rows: DayRow[] = data.map(({ period_start_at: day, data: lines }) => ({
+          startAt: day,
+          quantity: lines.find((line) => sourceIdOf(line) === source.id)?.quantity ?? '0',
+        }))
+        return <Days rows={rows} source={source} now={now} range={range} />
+      }}
+    </Panel>
+  )
+}
+
+function Days({
+  rows,
+  source,
+  now,
+  range,
+}: Pick<UsageProps, 'source' | 'now' | 'range'> & { rows: readonly DayRow[] }) {
+  if (rows.every(({ quantity }) => isZero(quantity)))
+    return (
+      <Empty>
+        <p>
+          <strong>
+            Nothing was used from {range.from} to {range.to}.
+          </strong>{' '}
+          A longer range may show more.
+        </p>
+      </Empty>
+    )
+  return (
+    <>
+      <p className="facts">
+        <AmountOf value={sumDecimals(rows.map(({ quantity }) => quantity))} source={source} />{' '}
+        <span className="soft">
+          from {range.from} to {range.to}, both included
+        </span>
+      </p>
+      <BarPlot
+        caption={`Usage in ${source.unit}`}
+        rows={rows}
+        say={({ quantity }) => <AmountOf value={quantity} source={source} />}
+        input={{
+          series: [{ name: source.label }],
+          days: rows.map(({ startAt, quantity }) => ({ startAt, values: [quantity] })),
+          runningDay: startOfDay(now),
+        }}
+        table={{
+          columns: [
+            {
+              heading: `Quantity, ${source.unit}`,
+              isNumber: true,
+              cell: ({ quantity }) => <AmountOf value={quantity} source={source} />,
+            },
+          ],
+          csv: [
+            ['day, UTC', `quantity, ${source.unit}`],
+            ...rows.map(({ startAt, quantity }) => [utcDay(startAt), { number: quantity }]),
+          ],
+          fileName: `usage-${range.from}-${range.to}.csv`,
+        }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,5 @@
+/** What an event is about. */
+export interface Subject {
+  accountId: string
+  metricId: string
+}

@@ -1,0 +1,60 @@
+import './work.css'
+import { useState } from 'react'
+import { useSecond } from '../app/effects.ts'
+import { Problem } from './problem.tsx'
+
+/** Work that takes a while: it counts, and can be stopped. */
+export interface Working {
+  start(): void
+  stop(): void
+  isRunning: boolean
+  count: number
+  startedAt: number
+  error: Error | undefined
+}
+
+/** @param job gets a signal that ends it, and a function that it calls with its count so far */
+export function useWork(
+  job: (signal: AbortSignal, onCount: (count: number) => void) => Promise<void>,
+): Working {
+  const [stopping, setStopping] = useState<AbortController>()
+  const [count, setCount] = useState(0)
+  const [startedAt, setStartedAt] = useState(0)
+  const [error, setError] = useState<Error>()
+  const start = () => {
+    const controller = new AbortController()
+    setStopping(controller)
+    setCount(0)
+    setStartedAt(Math.floor(Date.now() / 1_000))
+    setError(undefined)
+    job(controller.signal, setCount)
+      .catch((err: unknown) => {
+        if (!controller.signal.aborted) setError(err instanceof Error ? err : new Error(String(err)))
+      })
+      .then(
+        () => setStopping(undefined),
+        () => undefined,
+      )
+  }
+  return { start, stop: () => stopping?.abort(), isRunning: stopping !== undefined, count, startedAt, error }
+}
+
+/** Shows what work does, and how far it is. */
+export function Work({ work, doing, counted }: { work: Working; doing: string; counted: string }) {
+  if (work.error !== undefined) return <Problem error={work.error} onAgain={() => work.start()} />
+  if (!work.isRunning) return null
+  return (
+    <div className="work" role="status">
+      <span>
+        {doing} {work.count} {counted}, <Elapsed since={work.startedAt} /> s
+      </span>
+      <button type="button" className="button" onClick={() => work.stop()}>
+        Stop
+      </button>
+    </div>
+  )
+}
+
+function Elapsed({ since }: { since: number }) {
+  return <>{Math.max(0, useSecond() - since)}</>
+}

@@ -1,0 +1,84 @@
+import { scaleBand } from 'd3-scale'
+import { stack, stackOffsetDiverging } from 'd3-shape'
+import { dayTicks, pixelsOf, type PlotBox, type PlotSize, type Tick, valueAxis } from './axis.ts'
+
+/** Values by UTC day, of one series or several that are stacked. */
+export interface BarInput {
+  series: readonly { name: string; isRest?: boolean }[]
+  /** One value for each series; null where there is none, which leaves a gap. */
+  days: readonly { startAt: number; values: readonly (string | null)[] }[]
+  /** The first second of the day that is not over. */
+  runningDay?: number
+}
+
+interface Bar {
+  /** The index of the series. */
+  series: number
+  y: number
+  height: number
+}
+
+/** All bars of a day. */
+export interface BarColumn {
+  startAt: number
+  x: number
+  width: number
+  /** The middle, for the cursor. */
+  middle: number
+  bars: readonly Bar[]
+  /** Whether the day is not over, so that its bar still grows. */
+  isRunning: boolean
+}
+
+export interface BarMarks {
+  box: PlotBox
+  valueTicks: readonly Tick[]
+  dayTicks: readonly Tick[]
+  zero: number
+  columns: readonly BarColumn[]
+}
+
+/** The narrowest column that has room for a space beside it. */
+const SPACED_FROM = 4
+
+/** Turns values into bars. All series are drawn, each with its whole value: none is cut off at the top. */
+export function prepareBars({ series, days, runningDay }: BarInput, size: PlotSize): BarMarks {
+  const rows = days.map(({ values }) => values.map(pixelsOf))
+  const layers = stack<number[], number>()
+    .keys(series.map((_, index) => index))
+    .value((row, key) => row[key] ?? 0)
+    .offset(stackOffsetDiverging)(rows)
+  const axis = valueAxis(
+    layers.flatMap((layer) => layer.flatMap(([low, high]) => [low, high])),
+    size,
+  )
+  const { box, toY } = axis
+  const band = scaleBand<number>(
+    days.map((_, index) => index),
+    [box.left, box.right],
+  )
+  if (band.step() >= SPACED_FROM) band.paddingInner(0.25).paddingOuter(0.15)
+  const width = Math.max(band.bandwidth(), 0.5)
+  const middleOf = (index: number) => (band(index) ?? box.left) + width / 2
+  return {
+    box,
+    valueTicks: axis.ticks,
+    dayTicks: dayTicks(
+      days.map(({ startAt }) => startAt),
+      middleOf,
+      box,
+    ),
+    zero: axis.zero,
+    columns: days.map(({ startAt }, index) => ({
+      startAt,
+      x: band(index) ?? box.left,
+      width,
+      middle: middleOf(index),
+      isRunning: startAt === runningDay,
+      bars: layers.flatMap((layer, of) => {
+        const [low = 0, high = 0] = layer[index] ?? []
+        return low === high ? [] : [{ series: of, y: toY(high), height: toY(low) - toY(high) }]
+      }),
+    })),
+  }
+}

@@ -1,0 +1,76 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  agoText,
+  dayLabel,
+  instantText,
+  lastDays,
+  monthsOf,
+  parseDay,
+  parseInstant,
+  secondsOf,
+  startOfDay,
+  utcDay,
+} from '../../../console/src/format/time.ts'
+
+const NOW = 1_764_322_200 // 28 November 2025, 09:30:00 UTC
+
+describe('times on the screen', () => {
+  it('are read back as they were written', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2 ** 32 }), (at) => {
+        expect(parseInstant(instantText(at, 'utc'))).to.equal(at)
+        expect(parseDay(utcDay(at))).to.equal(startOfDay(at))
+      }),
+    )
+  })
+
+  it('are of this machine where that is wanted', () => {
+    expect(instantText(NOW, 'local', 'Asia/Tokyo')).to.equal('2025-11-28 18:30:00')
+    expect(instantText(NOW, 'local', 'America/New_York')).to.equal('2025-11-28 04:30:00')
+  })
+
+  it('are refused when there is no such instant', () => {
+    for (const text of [
+      '',
+      '2026-02-31',
+      '2026-13-01',
+      '28.11.2026',
+      '2026-11-28 25:00',
+      '2026-11-28T09',
+      'now',
+    ])
+      expect(parseInstant(text), text).to.equal(undefined)
+    expect(parseInstant('2026-11-28 09:30')).to.equal((parseDay('2026-11-28') ?? 0) + 34_200)
+    expect(parseDay('2026-11-28 09:30')).to.equal(undefined)
+  })
+
+  it('make ranges of whole UTC days, both included', () => {
+    expect(lastDays(NOW, 7)).to.deep.equal({ from: '2025-11-22', to: '2025-11-28' })
+    expect(monthsOf(NOW)).to.deep.equal({
+      current: { from: '2025-11-01', to: '2025-11-28' },
+      before: { from: '2025-10-01', to: '2025-10-31' },
+    })
+    expect(secondsOf({ from: '2025-11-28', to: '2025-11-28' })).to.deep.equal({
+      startAt: startOfDay(NOW),
+      endAt: startOfDay(NOW) + 86_400,
+    })
+    expect(secondsOf({ from: '2025-11-28', to: '2025-11-27' })).to.equal('the range ends before it begins')
+    expect(secondsOf({ from: '2025-02-30', to: '2025-11-27' })).to.equal(
+      '2025-02-30 is no day: write it as 2026-11-28',
+    )
+    expect(secondsOf({ from: '2000-01-01', to: '2025-11-27' })).to.equal('a range has at most 3700 days')
+    expect(secondsOf({ from: '2015-10-12', to: '2025-11-27' })).to.not.be.a('string')
+  })
+
+  it('have short labels', () => {
+    expect([dayLabel(NOW, false), dayLabel(NOW, true)]).to.deep.equal(['28 Nov', '28 Nov 2025'])
+    expect([0, 12, 200, 8_000, 900_000].map(agoText)).to.deep.equal([
+      'now',
+      '12 s ago',
+      '3 min ago',
+      '2 h ago',
+      '10 days ago',
+    ])
+  })
+})

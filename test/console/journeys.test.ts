@@ -1,0 +1,259 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { ApiClient } from '../support/api-client.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import { type ConsoleWorld, HOSTILE, makeConsoleWorld } from './console-world.ts'
+import { closeBrowser, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
+
+describe('journeys through the console', function () {
+  this.timeout(120_000)
+  let tally: TallyUnderTest
+  let browser: Browser
+  let world: ConsoleWorld
+  let tab: WatchedPage
+
+  before(async function () {
+    browser = await useBrowser(this)
+    tally = await shareTallyUnderTest()
+    world = await makeConsoleWorld(tally.url, tally.testKey)
+  })
+  after(async () => {
+    await closeBrowser()
+  })
+  beforeEach(async () => {
+    tab = await openTab(browser, tally.url)
+  })
+  afterEach(async () => {
+    expect(tab.faults).to.deep.equal([])
+    await tab.close()
+  })
+
+  const enter = async (path: string, key = tally.testKey) => {
+    await tab.page.goto(`/console${path}`)
+    await signIn(tab, key)
+  }
+  /** Everything that the tab keeps, and everything that it shows. */
+  const remains = () =>
+    tab.page.evaluate<string>(
+      'JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }) + document.documentElement.outerHTML + document.cookie',
+    )
+
+  describe('the key', () => {
+    it('is asked for, refused in the words of the server, and leads to where one came from', async () => {
+      await tab.page.goto(`/console/accounts/${world.account}?source=usd`)
+      await signIn(tab, 'wrong')
+      await tab.page.getByRole('alert').getByText('(401)').waitFor()
+      await signIn(tab, tally.testKey)
+      await tab.page.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
+      expect(new URL(tab.page.url()).search).to.equal('?source=usd')
+    })
+
+    it('stays in its tab: not in the address, nor in what tabs share', async () => {
+      await enter('/accounts')
+      await tab.page.getByText('Acme production').waitFor()
+      const shared = 'JSON.stringify({ ...localStorage }) + document.cookie + location.href'
+      expect(await tab.page.evaluate<string>(shared)).to.not.include(tally.testKey)
+      expect(await tab.page.evaluate<string>('JSON.stringify({ ...sessionStorage })')).to.include(
+        tally.testKey,
+      )
+      const other = await tab.context.newPage()
+      await other.goto('/console/accounts')
+      await other.getByLabel('API key').waitFor()
+    })
+
+    it('goes along to a tab that a link opens', async () => {
+      await enter('/accounts')
+      const [opened] = await Promise.all([
+        tab.context.waitForEvent('page'),
+        tab.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
+      ])
+      await opened.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
+    })
+
+    it('is forgotten in all tabs by signing out', async () => {
+      await enter('/accounts')
+      const [opened] = await Promise.all([
+        tab.context.waitForEvent('page'),
+        tab.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
+      ])
+      await opened.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
+      await tab.page.getByTitle('Company and key').click()
+      await tab.page.getByRole('button', { name: 'Sign out' }).click()
+      await tab.page.getByLabel('API key').waitFor()
+      await opened.getByLabel('API key').waitFor()
+      expect(await remains()).to.not.include(tally.testKey)
+    })
+
+    it('ends everywhere once it is revoked, and nothing of the company stays', async () => {
+      const api = new ApiClient(tally.url, tally.testKey)
+      const issued = await api.create<{ key: string; api_key: { id: string } }>('/v2/api-keys', {
+        name: 'short',
+        permissions: ['read:all'],
+      })
+      await enter('/accounts', issued.key)
+      await tab.page.getByText('Acme production').waitFor()
+      await api.create(`/v2/api-keys/${issued.api_key.id}/revoke`, {})
+      await tab.page.getByText('This key is not valid any more').waitFor({ timeout: 12_000 })
+      expect(await remains()).to.not.match(/Acme|acme-prod/)
+      expect(await remains()).to.not.include(issued.key)
+      // A page that is shown before Tally has answered would be one that was kept.
+      let answer = (): void => undefined
+      const held = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      await tab.page.route(/\/v2\/accounts/, async (route) => {
+        await held
+        await route.continue()
+      })
+      await signIn(tab, tally.testKey)
+      await tab.page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+      expect(await tab.page.getByText('Acme production').count()).to.equal(0)
+      answer()
+      await tab.page.getByText('Acme production').waitFor()
+    })
+
+    it('that may only read sees no button that writes', async () => {
+      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+        name: 'reader',
+        permissions: ['read:all'],
+      })
+      await enter(`/accounts/${world.account}`, key)
+      await tab.page.getByText('The yearly credit').waitFor()
+      for (const name of ['Grant', 'Void', 'Archive', 'Change', 'Pause'])
+        expect(await tab.page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
+    })
+  })
+
+  describe('an account', () => {
+    it('is found by its external id, with the keyboard alone', async () => {
+      await enter('/accounts')
+      const { page } = tab
+      await page.getByText('Acme production').waitFor()
+      await page.keyboard.press('/')
+      await page.keyboard.type('acme-prod')
+      await page.getByRole('link', { name: 'Acme production account' }).waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
+      expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1')
+      expect(await page.title()).to.equal('Acme production · Tally')
+    })
+
+    it('shows its numbers digit by digit, as the API has them', async () => {
+      const amount = '12345678901234567890.123456789012345678'
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Exact' })
+      await world.api.create('/v2/grants', {
+        account_id: id,
+        metric_id: world.metric,
+        amount,
+        effective_at: 0,
+      })
+      await enter(`/accounts/${id}`)
+      const shown = tab.page.locator('.balance__value .decimal').first()
+      await shown.waitFor()
+      expect(await shown.textContent()).to.equal(amount)
+    })
+
+    it('gets a grant, once, though the first answer is lost', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Granted' })
+      await enter(`/accounts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Grant', exact: true }).click()
+      await page.getByLabel('Amount in tokens').fill('250.5')
+      let lost = 0
+      await page.route(/\/v2\/grants$/, async (route) => {
+        if (route.request().method() !== 'POST' || lost++ > 0) return route.continue()
+        await route.fetch()
+        return route.abort()
+      })
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.getByRole('cell', { name: '250.5 tokens' }).waitFor()
+      expect(lost).to.equal(2)
+      expect(await page.locator('.balance__value .decimal').first().textContent()).to.equal('250.5')
+      const { body } = await world.api.get<{ data: unknown[] }>(`/v2/grants?account_id=${id}`)
+      expect(body.data).to.have.length(1)
+    })
+
+    it('asks for a word before a grant is voided', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Voided' })
+      await world.api.create('/v2/grants', {
+        account_id: id,
+        metric_id: world.metric,
+        amount: '5',
+        effective_at: 0,
+      })
+      await enter(`/accounts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Void', exact: true }).click()
+      const go = page.getByRole('button', { name: 'Void this grant' })
+      expect(await go.isDisabled()).to.equal(true)
+      await page.getByLabel('Type void to go on').fill('void')
+      await go.click()
+      await page.getByText('voided', { exact: true }).waitFor()
+    })
+
+    it('has a plot that arrow keys walk through, day by day', async () => {
+      await enter(`/accounts/${world.account}`)
+      const { page } = tab
+      await page.getByRole('application').focus()
+      await page.keyboard.press('End')
+      const said = page.locator('.plot__said')
+      const today = new Date().toISOString().slice(0, 10)
+      expect(await said.textContent()).to.equal(`${today} 40000.25 tokens`)
+      await page.keyboard.press('ArrowLeft')
+      expect(await said.textContent()).to.match(/^\d{4}-\d\d-\d\d 61000\.25 tokens$/)
+    })
+
+    it('keeps range and source in its address', async () => {
+      await enter(`/accounts/${world.account}`)
+      const { page } = tab
+      await page.getByRole('radio', { name: '7 d' }).check()
+      await page.getByRole('button', { name: /^usd/ }).click()
+      await page.getByRole('heading', { name: 'Usage, usd' }).waitFor()
+      const address = page.url()
+      expect(address).to.match(/from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d&source=usd/)
+      await page.reload()
+      await page.getByRole('heading', { name: 'Usage, usd' }).waitFor()
+      expect(page.url()).to.equal(address)
+    })
+  })
+
+  describe('text of others', () => {
+    it('runs nothing, opens nothing, and hides nothing', async () => {
+      await enter('/accounts')
+      const { page } = tab
+      await page.getByRole('link', { name: HOSTILE.markup }).waitFor()
+      await page.getByRole('link', { name: HOSTILE.link }).waitFor()
+      await page.getByRole('link', { name: 'evil⟨202E⟩txt.exe' }).waitFor()
+      expect(await page.locator('img, iframe').count()).to.equal(0)
+      await page.getByRole('link', { name: HOSTILE.markup }).click()
+      await page.getByRole('heading', { level: 1, name: HOSTILE.markup }).waitFor()
+    })
+
+    it('is no formula in a CSV file', async () => {
+      await enter('/accounts')
+      const [file] = await Promise.all([
+        tab.page.waitForEvent('download'),
+        tab.page.getByRole('button', { name: 'All accounts as CSV' }).click(),
+      ])
+      const text = await readFile(await file.path(), 'utf8')
+      expect(text).to.include(`"'${HOSTILE.formula.replaceAll('"', '""')}"`)
+      expect(text.split('\r\n').length).to.be.greaterThan(9)
+    })
+  })
+
+  it('leads a new company to its first event, and shows the balance fall', async () => {
+    await enter('/start', tally.key)
+    const { page } = tab
+    await page.getByRole('button', { name: 'Make them for me' }).click()
+    await page.getByRole('heading', { name: 'Waiting for the event' }).waitFor()
+    await page.getByRole('button', { name: 'Send one from here' }).click()
+    await page.getByText('Tally has it.').waitFor()
+    await page.getByRole('heading', { name: 'The balance fell' }).waitFor({ timeout: 5_000 })
+    expect(await page.locator('.steps__balance .decimal').first().textContent()).to.equal('5192')
+    await page.getByText('event_').first().waitFor()
+    await page.getByRole('link', { name: 'See the account' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Try it' }).waitFor()
+  })
+})
