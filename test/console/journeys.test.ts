@@ -120,7 +120,7 @@ describe('journeys through the console', function () {
       })
       await enter(`/accounts/${world.account}`, key)
       await tab.page.getByText('The yearly credit').waitFor()
-      for (const name of ['Grant', 'Void', 'Archive', 'Change', 'Pause'])
+      for (const name of ['Grant', 'Grant in a currency', 'Void', 'Archive', 'Change', 'Pause'])
         expect(await tab.page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
     })
   })
@@ -173,6 +173,20 @@ describe('journeys through the console', function () {
       expect(await page.locator('.balance__value .decimal').first().textContent()).to.equal('250.5')
       const { body } = await world.api.get<{ data: unknown[] }>(`/v2/grants?account_id=${id}`)
       expect(body.data).to.have.length(1)
+    })
+
+    it('gets credit in a currency that it never had', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Paid' })
+      await enter(`/accounts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Grant in a currency' }).click()
+      await page.getByLabel('Currency').fill('us')
+      await page.getByLabel('Amount').fill('7.5')
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.getByText('currency: ').waitFor()
+      await page.getByLabel('Currency').fill('usd')
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.getByRole('button', { name: /^usd\s*7\.50/ }).waitFor()
     })
 
     it('asks for a word before a grant is voided', async () => {

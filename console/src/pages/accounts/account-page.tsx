@@ -1,4 +1,5 @@
 import '../pages.css'
+import { useState } from 'react'
 import { CallError } from '../../api/call.ts'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
@@ -15,6 +16,7 @@ import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/s
 import { Text } from '../../parts/text.tsx'
 import { Balances, isInUse } from './balances.tsx'
 import { GrantsPanel } from './grants-panel.tsx'
+import { NewGrantDialog } from './new-grant-dialog.tsx'
 import { RefillPanel } from './refill-panel.tsx'
 import { UsagePanel } from './usage-panel.tsx'
 
@@ -90,10 +92,21 @@ function AccountBalance({ account }: { account: Schema<'Account'> }) {
   const [{ source: sourceId }, change] = useUrlQuery()
   const balances = useRead(accountBalancesReading(client, account.id))
   const sources = useSources(client)
+  const [isGranting, setGranting] = useState(false)
   const source = chosenSource(sources.data, balances.data, sourceId)
   return (
     <div className="columns">
-      <Panel heading="Balances" read={balances}>
+      <Panel
+        heading="Balances"
+        read={balances}
+        tools={
+          client.may('write:all') && (
+            <button type="button" className="button" onClick={() => setGranting(true)}>
+              Grant in a currency
+            </button>
+          )
+        }
+      >
         {({ data }) =>
           sources.data === undefined ? (
             sources.error !== null && <Problem error={sources.error} onAgain={sources.again} />
@@ -119,6 +132,9 @@ function AccountBalance({ account }: { account: Schema<'Account'> }) {
           )
         }
       </Panel>
+      {isGranting && (
+        <NewGrantDialog accountId={account.id} source={undefined} onClose={() => setGranting(false)} />
+      )}
       {source !== undefined && (
         // Keyed by the source, so that no number of another source is seen under its name.
         <OfSource key={source.id} account={account} source={source} />

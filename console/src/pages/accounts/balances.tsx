@@ -3,7 +3,7 @@ import type { Schema } from '../../api/contract.ts'
 import { dailyUsageReading } from '../../api/queries.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
-import { isZero, sumDecimals } from '../../format/decimal.ts'
+import { fillPlaces, isZero, sumDecimals } from '../../format/decimal.ts'
 import { daysLeft } from '../../format/fraction.ts'
 import { DAY_S, startOfDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
@@ -84,7 +84,8 @@ function Card({ balance, used, sources, chosen, onChoose }: CardProps) {
         <AmountOf value={balance.balance} source={source} />
       </span>
       <span className="balance__how">
-        granted <Decimal value={balance.grant_total} /> − used <Decimal value={balance.usage_total} />
+        granted <Decimal value={fillPlaces(balance.grant_total, source.places)} /> − used{' '}
+        <Decimal value={fillPlaces(balance.usage_total, source.places)} />
       </span>
       <Lasts balance={balance.balance} used={used} />
     </button>
@@ -96,7 +97,7 @@ function Lasts({ balance, used }: { balance: string; used: string | undefined })
   if (days === undefined) return null
   return (
     <span className="balance__how">
-      lasts about {days} days, at the mean of the last {DAYS}
+      lasts about {days} days, at the mean of the last {DAYS} days
     </span>
   )
 }

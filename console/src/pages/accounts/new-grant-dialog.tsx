@@ -7,18 +7,19 @@ import { instantText, parseInstant } from '../../format/time.ts'
 import { Field, FormDialog } from '../../parts/form.tsx'
 import { type Source, sourceQuery } from '../../parts/sources.ts'
 
-const NAMES = ['amount', 'effective_at', 'expires_at', 'description']
+const NAMES = ['currency', 'amount', 'effective_at', 'expires_at', 'description']
 const DESCRIPTION_MAX = 2_048
 
 /** What is typed. */
 interface Typed {
+  currency: string
   amount: string
   from: string
   until: string
   description: string
 }
 
-const NOTHING: Typed = { amount: '', from: '', until: '', description: '' }
+const NOTHING: Typed = { currency: '', amount: '', from: '', until: '', description: '' }
 
 const faultsOf = ({ amount, from, until }: Typed) => ({
   amount: amount === '' || isDecimal(amount.trim()) ? undefined : 'write it with digits and a point, as 12.5',
@@ -38,7 +39,8 @@ function bodyOf({ amount, from, until, description }: Typed, now: number) {
 
 interface NewGrantDialogProps {
   accountId: string
-  source: Source
+  /** What is granted; undefined to ask for a currency. */
+  source: Source | undefined
   onClose: () => void
 }
 
@@ -50,15 +52,17 @@ export function NewGrantDialog({ accountId, source, onClose }: NewGrantDialogPro
   const write = useWrite<Schema<'Grant'>>(['/v2/grants', '/v2/accounts/balances'], onClose)
   const set = (name: keyof Typed) => (value: string) => setTyped({ ...typed, [name]: value })
   const faults = faultsOf(typed)
-  const isReady = typed.amount !== '' && Object.values(faults).every((fault) => fault === undefined)
+  const isNamed = source !== undefined || typed.currency.trim() !== ''
+  const isReady =
+    isNamed && typed.amount !== '' && Object.values(faults).every((fault) => fault === undefined)
   const body: Schema<'NewGrant'> = {
     account_id: accountId,
-    ...sourceQuery(source),
+    ...(source === undefined ? { currency: typed.currency.trim() } : sourceQuery(source)),
     ...bodyOf(typed, openedAt),
   }
   return (
     <FormDialog
-      heading={`Grant, ${source.label}`}
+      heading={source === undefined ? 'Grant in a currency' : `Grant, ${source.label}`}
       write={write}
       request={isReady ? { method: 'POST', target: '/v2/grants', body } : undefined}
       names={NAMES}
@@ -66,8 +70,20 @@ export function NewGrantDialog({ accountId, source, onClose }: NewGrantDialogPro
       isTouched={Object.values(typed).some((text) => text !== '')}
       onClose={onClose}
     >
+      {source === undefined && (
+        <Field
+          label="Currency"
+          name="currency"
+          value={typed.currency}
+          onChange={set('currency')}
+          error={write.error}
+          hint="Its code of three letters, such as usd."
+          isRequired
+          maxLength={3}
+        />
+      )}
       <Field
-        label={`Amount in ${source.unit}`}
+        label={source === undefined ? 'Amount' : `Amount in ${source.unit}`}
         name="amount"
         value={typed.amount}
         onChange={set('amount')}
@@ -76,24 +92,7 @@ export function NewGrantDialog({ accountId, source, onClose }: NewGrantDialogPro
         hint="A negative amount is a debit."
         isRequired
       />
-      <Field
-        label="Counts from, UTC"
-        name="effective_at"
-        value={typed.from}
-        onChange={set('from')}
-        fault={faults.from}
-        error={write.error}
-        hint={`As ${instantText(openedAt, 'utc')}. Empty: from now on.`}
-      />
-      <Field
-        label="Until, UTC"
-        name="expires_at"
-        value={typed.until}
-        onChange={set('until')}
-        fault={faults.until}
-        error={write.error}
-        hint="Empty: it has no end."
-      />
+      <Times typed={typed} set={set} now={openedAt} error={write.error} />
       <Field
         label="Description"
         name="description"
@@ -103,6 +102,39 @@ export function NewGrantDialog({ accountId, source, onClose }: NewGrantDialogPro
         maxLength={DESCRIPTION_MAX}
       />
     </FormDialog>
+  )
+}
+
+interface TimesProps {
+  typed: Typed
+  set: (name: keyof Typed) => (value: string) => void
+  now: number
+  error: Error | null
+}
+
+function Times({ typed, set, now, error }: TimesProps) {
+  const faults = faultsOf(typed)
+  return (
+    <>
+      <Field
+        label="Counts from, UTC"
+        name="effective_at"
+        value={typed.from}
+        onChange={set('from')}
+        fault={faults.from}
+        error={error}
+        hint={`As ${instantText(now, 'utc')}. Empty: from now on.`}
+      />
+      <Field
+        label="Until, UTC"
+        name="expires_at"
+        value={typed.until}
+        onChange={set('until')}
+        fault={faults.until}
+        error={error}
+        hint="Empty: it has no end."
+      />
+    </>
   )
 }
 
