@@ -2245,8 +2245,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a form of the console has another key at each attempt',
     file: 'console/src/api/use-write.ts',
-    right: 'idempotencyKey: submission.key }',
-    wrong: 'idempotencyKey: newSubmission().key }',
+    right: 'await client.call(request)) as T',
+    wrong: 'await client.call({ ...request, idempotencyKey: newSubmission().key })) as T',
     suites: ['console/journeys'],
   },
 ]

@@ -56,8 +56,8 @@ describe('marks of plots', () => {
           )
           expect(zero).to.be.within(box.top, box.bottom)
           for (const { x, width: wide, bars } of columns) {
-            expect(x).to.be.at.least(box.left)
-            expect(x + wide).to.be.at.most(box.right + 1)
+            expect(x).to.be.at.least(box.left - 0.01)
+            expect(x + wide).to.be.at.most(box.right + 0.51)
             for (const { y, height } of bars) {
               expect(y).to.be.at.least(box.top - 0.01)
               expect(y + height).to.be.at.most(box.bottom + 0.01)
