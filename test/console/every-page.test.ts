@@ -35,12 +35,14 @@ const STATES: Record<RouteName, Record<string, State>> = {
   accounts: {
     list: { path: () => '/accounts', seen: 'Acme production' },
     'new-account': { path: () => '/accounts', seen: 'Acme production', prepare: click('New account') },
+    found: { path: () => '/accounts?query=ACME-P&sort=customer_name', seen: 'Acme production' },
+    nothing: { path: () => '/accounts?query=%25', seen: 'Nothing found for' },
     search: {
       path: () => '/accounts',
       seen: 'Acme production',
       prepare: async ({ page }) => {
         await page.keyboard.press('/')
-        await page.getByRole('searchbox').fill('acme-prod')
+        await page.getByRole('searchbox', { name: 'Search for' }).fill('acme-prod')
         await page.getByRole('link', { name: 'Acme production account' }).waitFor()
       },
     },
@@ -51,8 +53,8 @@ const STATES: Record<RouteName, Record<string, State>> = {
       path: ({ account }) => `/accounts/${account}`,
       seen: 'The yearly credit',
       prepare: async ({ page }) => {
-        await page.getByRole('radio', { name: 'Table' }).check()
-        await page.getByRole('columnheader', { name: 'Day' }).waitFor()
+        for (const radio of await page.getByRole('radio', { name: 'Table' }).all()) await radio.check()
+        await page.getByRole('columnheader', { name: 'Quantity' }).waitFor()
       },
     },
     currency: { path: ({ account }) => `/accounts/${account}?source=usd`, seen: 'Grants, usd' },

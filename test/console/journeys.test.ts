@@ -140,6 +140,39 @@ describe('journeys through the console', function () {
       expect(await page.title()).to.equal('Acme production · Tally')
     })
 
+    it('is found by a part of its name or of its customer, and the search stands in the address', async () => {
+      await enter('/accounts')
+      const { page } = tab
+      await page.getByRole('searchbox').fill('acme PROD')
+      await page.getByText('evil').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Acme production' }).waitFor()
+      expect(page.url()).to.match(/\?query=acme\+PROD$/)
+      await page.getByRole('searchbox').fill('Acme Ltd')
+      await page.getByText('evil').waitFor()
+      expect(await page.getByRole('link', { name: 'Bare' }).count()).to.equal(0)
+    })
+
+    it('has a balance at the end of each day, down to the one of now', async () => {
+      await enter(`/accounts/${world.account}`)
+      const { page } = tab
+      const now = await page.locator('.balance__value').first().textContent()
+      await page.getByRole('application', { name: /^Balance/ }).focus()
+      await page.keyboard.press('End')
+      const today = new Date().toISOString().slice(0, 10)
+      expect(await page.locator('.plot__said').first().textContent()).to.equal(`${today} ${now ?? ''}`)
+    })
+
+    it('shows its grants newest first, and those of one status', async () => {
+      await enter(`/accounts/${world.account}`)
+      const { page } = tab
+      const amounts = page.getByRole('table', { name: /^Grants/ }).locator('tbody td:first-child .decimal')
+      await page.getByText('The yearly credit').waitFor()
+      expect(await amounts.allTextContents()).to.deep.equal(['77', '10.5', '50000', '3000000'])
+      await page.getByLabel('Status').selectOption('scheduled')
+      await page.getByText('The yearly credit').waitFor({ state: 'detached' })
+      expect(await amounts.allTextContents()).to.deep.equal(['50000'])
+    })
+
     it('shows its numbers digit by digit, as the API has them', async () => {
       const amount = '12345678901234567890.123456789012345678'
       const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Exact' })
@@ -204,15 +237,15 @@ describe('journeys through the console', function () {
       expect(await go.isDisabled()).to.equal(true)
       await page.getByLabel('Type void to go on').fill('void')
       await go.click()
-      await page.getByText('voided', { exact: true }).waitFor()
+      await page.getByRole('table').getByText('voided', { exact: true }).waitFor()
     })
 
     it('has a plot that arrow keys walk through, day by day', async () => {
       await enter(`/accounts/${world.account}`)
       const { page } = tab
-      await page.getByRole('application').focus()
+      await page.getByRole('application', { name: /^Usage/ }).focus()
       await page.keyboard.press('End')
-      const said = page.locator('.plot__said')
+      const said = page.locator('.plot__said').last()
       const today = new Date().toISOString().slice(0, 10)
       expect(await said.textContent()).to.equal(`${today} 40000.25 tokens`)
       await page.keyboard.press('ArrowLeft')
@@ -249,7 +282,7 @@ describe('journeys through the console', function () {
       await enter('/accounts')
       const [file] = await Promise.all([
         tab.page.waitForEvent('download'),
-        tab.page.getByRole('button', { name: 'All accounts as CSV' }).click(),
+        tab.page.getByRole('button', { name: 'All of them as CSV' }).click(),
       ])
       const text = await readFile(await file.path(), 'utf8')
       expect(text).to.include(`"'${HOSTILE.formula.replaceAll('"', '""')}"`)

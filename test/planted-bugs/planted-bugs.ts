@@ -2208,6 +2208,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'SELECT expires_at, -amount',
     wrong: "SELECT expires_at + interval '1 day', -amount",
     suites: ['services/api/daily-balance'],
+  },
+  {
     name: 'the page of the console may have inline styles',
     file: 'services/api/console/serve-console.ts',
     right: `  "style-src 'self'",\n`,

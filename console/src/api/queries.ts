@@ -90,6 +90,13 @@ function listing<Path extends ListPath>(
   }
 }
 
+/** What changes with a grant. */
+export const BALANCE_CHANGES = [
+  '/v2/grants',
+  '/v2/accounts/balances',
+  '/v2/accounts/{account_id}/balance/daily',
+] as const satisfies readonly ReadPath[]
+
 const byId = ({ id }: { id: string }): string => id
 
 export const callerReading = (client: Client): Reading<Schema<'Caller'>> =>
@@ -132,12 +139,12 @@ export const balancesReading = (
     },
   )
 
-/** The newest events of an account and metric that the list has, asked for every second. */
-export const latestEventsReading = (
+/** The newest event of an account and metric that the list has, asked for every second. */
+export const latestEventReading = (
   client: Client,
   query: { account_id: string; metric_id: string },
 ): Reading<Schema<'UsageEventPage'>> =>
-  reading(client, '/v2/events', {}, { ...query, limit: PAGE_ROWS }, { staleMs: 0, pollMs: AWAIT_MS })
+  reading(client, '/v2/events', {}, { ...query, order: 'newest', limit: 1 }, { staleMs: 0, pollMs: AWAIT_MS })
 
 /** The balance of an account in a metric, asked for every second. */
 export const awaitedBalanceReading = (
@@ -166,6 +173,13 @@ export const dailyUsageReading = (
 ): Reading<Schema<'PeriodUsage'>> =>
   reading(client, '/v2/accounts/{account_id}/usage/daily', { account_id: id }, query, { staleMs: FRESH_MS })
 
+export const dailyBalanceReading = (
+  client: Client,
+  id: string,
+  query: ReadQuery<'/v2/accounts/{account_id}/balance/daily'>,
+): Reading<Schema<'DailyBalances'>> =>
+  reading(client, '/v2/accounts/{account_id}/balance/daily', { account_id: id }, query, { staleMs: FRESH_MS })
+
 export const metricListing = (client: Client): Listing<Schema<'Metric'>> =>
   listing(client, '/v2/metrics', {}, {}, byId)
 
@@ -173,7 +187,7 @@ export const currencyListing = (client: Client): Listing<Schema<'ReportedCurrenc
   listing(client, '/v2/currencies', {}, {}, ({ currency }) => currency)
 
 export const grantListing = (client: Client, query: ReadQuery<'/v2/grants'>): Listing<Schema<'Grant'>> =>
-  listing(client, '/v2/grants', {}, query, byId)
+  listing(client, '/v2/grants', {}, { ...query, order: 'newest' }, byId)
 
 export const refillConfigurationListing = (
   client: Client,
@@ -196,6 +210,6 @@ export const refillListing = (
     client,
     '/v2/refill-configurations/{account_id}/{metric_id}/refills',
     { account_id: accountId, metric_id: metricId },
-    {},
+    { order: 'newest' },
     ({ grant_id }) => grant_id,
   )

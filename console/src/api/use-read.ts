@@ -54,7 +54,7 @@ export function useRead<T>(
 
 export function useReadList<Row>(
   { key, request, staleMs, fetchPage, idOf }: Listing<Row>,
-  { keepsEarlier = false }: ReadOptions = {},
+  { keepsEarlier = false, isEnabled = true }: ReadOptions = {},
 ): ReadList<Row> {
   const query = useInfiniteQuery({
     queryKey: [...key, 'pages'],
@@ -65,6 +65,7 @@ export function useReadList<Row>(
       return hasMore && last !== undefined ? idOf(last) : undefined
     },
     staleTime: staleMs,
+    enabled: isEnabled,
     ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
   })
   return {

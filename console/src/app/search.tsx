@@ -3,8 +3,8 @@ import { type KeyboardEvent, useState } from 'react'
 import { CallError } from '../api/call.ts'
 import { useClient } from '../api/client.ts'
 import type { Schema } from '../api/contract.ts'
-import { accountByExternalIdReading, accountReading } from '../api/queries.ts'
-import { type Read, useRead } from '../api/use-read.ts'
+import { accountByExternalIdReading, accountListing, accountReading } from '../api/queries.ts'
+import { type Read, useRead, useReadList } from '../api/use-read.ts'
 import { visibleText } from '../format/visible-text.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -21,7 +21,12 @@ const EXTERNAL_ID_MAX = 256
 export function SearchDialog({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const text = useSettled(typed.trim(), SETTLE_MS)
+  const client = useClient()
   const account = useAccount(text)
+  const named = useReadList(accountListing(client, { query: text }), {
+    isEnabled: text !== '' && client.may('read:all'),
+    keepsEarlier: true,
+  })
   return (
     <Dialog heading="Search" onClose={onClose}>
       <div className="dialog__body search" onKeyDown={moveFocus}>
@@ -29,14 +34,14 @@ export function SearchDialog({ onClose }: { onClose: () => void }) {
           className="input search__field"
           type="search"
           aria-label="Search for"
-          placeholder="A page, the id or the external id of an account"
+          placeholder="An account by name, id or customer, or a page"
           autoComplete="off"
           spellCheck={false}
           value={typed}
           maxLength={EXTERNAL_ID_MAX}
           onChange={({ target }) => setTyped(target.value)}
         />
-        <Found text={text} account={account} onFollow={onClose} />
+        <Found text={text} account={account} named={named} onFollow={onClose} />
       </div>
     </Dialog>
   )
@@ -50,38 +55,39 @@ function useAccount(text: string): Read<Schema<'Account'>> {
 }
 
 const NOT_FOUND = 404
+/** So many accounts are shown. The page of accounts has all. */
+const SHOWN_MAX = 8
 
-function Found({
-  text,
-  account,
-  onFollow,
-}: {
+interface FoundProps {
   text: string
+  /** The account that has this very id. */
   account: Read<Schema<'Account'>>
+  /** The accounts that have the text in a name or an external id. */
+  named: Read<readonly Schema<'Account'>[]>
   onFollow: () => void
-}) {
+}
+
+function Found({ text, account, named, onFollow }: FoundProps) {
   const client = useClient()
   const pages = MENU.filter(
     ({ label, needs }) =>
       label.toLowerCase().includes(text.toLowerCase()) && (needs === undefined || client.may(needs)),
   )
   const isMissing = account.error instanceof CallError && account.error.status === NOT_FOUND
-  const isNothing = text !== '' && pages.length === 0 && isMissing
+  const exact = text === '' || account.data === undefined ? [] : [account.data]
+  const others = text === '' ? [] : (named.data ?? []).filter(({ id }) => id !== exact[0]?.id)
+  const accounts = [...exact, ...others].slice(0, SHOWN_MAX)
+  const isRead = isMissing && named.data !== undefined && !named.isEarlier
   return (
     <>
       <ul className="search__found" aria-label="Found">
-        {account.data !== undefined && text !== '' && (
-          <li>
-            <Link
-              to="account"
-              parameters={{ accountId: account.data.id }}
-              className="search__link"
-              onFollow={onFollow}
-            >
-              <bdi>{visibleText(account.data.name)}</bdi> <span className="search__kind">account</span>
+        {accounts.map(({ id, name }) => (
+          <li key={id}>
+            <Link to="account" parameters={{ accountId: id }} className="search__link" onFollow={onFollow}>
+              <bdi>{visibleText(name)}</bdi> <span className="search__kind">account</span>
             </Link>
           </li>
-        )}
+        ))}
         {pages.map(({ route, label }) => (
           <li key={route}>
             <Link to={route} parameters={{}} className="search__link" onFollow={onFollow}>
@@ -91,13 +97,13 @@ function Found({
         ))}
       </ul>
       <p className="search__none" role="status">
-        {isNothing && (
+        {isRead && accounts.length + pages.length === 0 && (
           <>
-            Nothing has the id or external id <bdi>{visibleText(text)}</bdi>.
+            Nothing found for “<bdi>{visibleText(text)}</bdi>”.
           </>
         )}
       </p>
-      {account.error !== null && !isMissing && <Problem error={account.error} onAgain={account.again} />}
+      {named.error !== null && <Problem error={named.error} onAgain={named.again} />}
     </>
   )
 }

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { tickText, valueAxis } from '../../../console/src/plots/prepare/axis.ts'
 import { prepareBars } from '../../../console/src/plots/prepare/bars.ts'
+import { prepareSteps } from '../../../console/src/plots/prepare/steps.ts'
 
 const SIZE = { width: 600, height: 220 }
 const DAY_S = 86_400
@@ -66,6 +67,25 @@ describe('marks of plots', () => {
         },
       ),
       { numRuns: 50 },
+    )
+  })
+
+  it('are steps through all days, from the first to the last', () => {
+    const values = fc.array(fc.integer({ min: -1_000, max: 10 ** 9 }), { minLength: 1, maxLength: 400 })
+    fc.assert(
+      fc.property(values, (given) => {
+        const days = given.map((value, day) => ({ startAt: day * DAY_S, value: String(value) }))
+        const { points, path, box, zero } = prepareSteps({ days }, SIZE)
+        expect(points.map(({ startAt }) => startAt)).to.deep.equal(days.map(({ startAt }) => startAt))
+        for (const [index, { x, y }] of points.entries()) {
+          expect(x).to.be.within(box.left - 0.01, box.right + 0.01)
+          expect(y).to.be.within(box.top - 0.01, box.bottom + 0.01)
+          // What is below 0 is drawn below the line of 0.
+          if ((given[index] ?? 0) >= 0) expect(y).to.be.at.most(zero)
+          else expect(y).to.be.at.least(zero)
+        }
+        expect(path).to.match(/^M[\d.]+,[\d.]+/)
+      }),
     )
   })
 

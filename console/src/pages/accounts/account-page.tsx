@@ -15,10 +15,10 @@ import { Empty, Problem } from '../../parts/problem.tsx'
 import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
 import { Balances, isInUse } from './balances.tsx'
+import { ByDay } from './by-day.tsx'
 import { GrantsPanel } from './grants-panel.tsx'
 import { NewGrantDialog } from './new-grant-dialog.tsx'
 import { RefillPanel } from './refill-panel.tsx'
-import { UsagePanel } from './usage-panel.tsx'
 
 /** An account: its balances, and for one source its usage by day, its grants and its refills. */
 export function AccountPage({ parameters: { accountId } }: { parameters: { accountId: string } }) {
@@ -146,7 +146,7 @@ function AccountBalance({ account }: { account: Schema<'Account'> }) {
 function OfSource({ account, source }: { account: Schema<'Account'>; source: Source }) {
   return (
     <>
-      <UsagePanel accountId={account.id} source={source} />
+      <ByDay accountId={account.id} source={source} />
       <GrantsPanel account={account} source={source} />
       {source.isMetric && <RefillPanel accountId={account.id} source={source} />}
     </>

@@ -1,10 +1,11 @@
 import '../pages.css'
 import { useState } from 'react'
 import { type Client, useClient } from '../../api/client.ts'
-import type { Schema } from '../../api/contract.ts'
+import type { ReadQuery, Schema } from '../../api/contract.ts'
 import { accountListing, balancesReading, customerReading } from '../../api/queries.ts'
 import { useReadList, useReads } from '../../api/use-read.ts'
 import { walk } from '../../api/walk.ts'
+import { useSettled } from '../../app/effects.ts'
 import { Link } from '../../app/link.tsx'
 import { useUrlQuery } from '../../app/url.ts'
 import type { CsvCell } from '../../format/csv.ts'
@@ -26,7 +27,17 @@ import { useWork, Work } from '../../parts/work.tsx'
 import { NewAccountDialog } from './new-account-dialog.tsx'
 
 type Account = Schema<'Account'>
-type Sort = 'created_at' | 'customer_name'
+type Filter = ReadQuery<'/v2/accounts'>
+
+/** How long typing rests before Tally is asked. */
+const SETTLE_MS = 150
+const QUERY_MAX = 256
+
+const ARCHIVED = [
+  { value: '', label: 'All' },
+  { value: 'no', label: 'Not archived' },
+  { value: 'yes', label: 'Archived' },
+]
 
 const SORTS = [
   { value: 'created_at', label: 'Newest first' },
@@ -36,15 +47,17 @@ const SORTS = [
 /** All accounts, with the balance of one source. */
 export function AccountsPage() {
   const client = useClient()
-  const [{ sort: typedSort, source: sourceId }, change] = useUrlQuery()
+  const [{ sort, source: sourceId, query: typed = '', archived }, change] = useUrlQuery()
   const [isMaking, setMaking] = useState(false)
-  const sort: Sort = typedSort === 'customer_name' ? 'customer_name' : 'created_at'
-  const list = useReadList(accountListing(client, { sort }), { keepsEarlier: true })
+  const query = useSettled(typed.trim(), SETTLE_MS)
+  const filter = filterOf(query, sort, archived)
+  const list = useReadList(accountListing(client, filter), { keepsEarlier: true })
   const sources = useSources(client).data
   const source = chosenSource(sources, sourceId)
   return (
     <>
       <PageHead heading="Accounts" />
+      <SearchField value={typed} onChange={(value) => change({ query: value === '' ? undefined : value })} />
       <Panel
         heading="All accounts"
         read={list}
@@ -54,8 +67,15 @@ export function AccountsPage() {
               label="Order"
               isLabelHidden
               options={SORTS}
-              value={sort}
+              value={sort ?? 'created_at'}
               onChange={(value) => change({ sort: value === 'created_at' ? undefined : value })}
+            />
+            <Select
+              label="Archived"
+              isLabelHidden
+              options={ARCHIVED}
+              value={archived ?? ''}
+              onChange={(value) => change({ archived: value === '' ? undefined : value })}
             />
             {source !== undefined && sources !== undefined && (
               <Select
@@ -75,12 +95,12 @@ export function AccountsPage() {
       >
         {(accounts) =>
           accounts.length === 0 ? (
-            <NoAccount />
+            <NoAccount filter={filter} />
           ) : (
             <AccountTable
               accounts={accounts}
               source={source}
-              sort={sort}
+              filter={filter}
               hasMore={list.hasMore}
               isFetchingMore={list.isFetchingMore}
               onMore={list.more}
@@ -93,6 +113,14 @@ export function AccountsPage() {
   )
 }
 
+function filterOf(query: string, sort: string | undefined, archived: string | undefined): Filter {
+  return {
+    sort: sort === 'customer_name' ? 'customer_name' : 'created_at',
+    ...(query === '' ? {} : { query }),
+    ...(archived === 'yes' || archived === 'no' ? { is_archived: archived === 'yes' } : {}),
+  }
+}
+
 /** The source of the address, or the first one. */
 function chosenSource(sources: Sources | undefined, id: string | undefined): Source | undefined {
   if (sources === undefined) return undefined
@@ -102,13 +130,13 @@ function chosenSource(sources: Sources | undefined, id: string | undefined): Sou
 interface AccountTableProps {
   accounts: readonly Account[]
   source: Source | undefined
-  sort: Sort
+  filter: Filter
   hasMore: boolean
   isFetchingMore: boolean
   onMore: () => void
 }
 
-function AccountTable({ accounts, source, sort, ...paging }: AccountTableProps) {
+function AccountTable({ accounts, source, filter, ...paging }: AccountTableProps) {
   const client = useClient()
   const balances = useBalances(client, accounts, source)
   const customerIds = new Set(
@@ -125,7 +153,7 @@ function AccountTable({ accounts, source, sort, ...paging }: AccountTableProps) 
         keyOf={({ id }) => id}
         {...paging}
       />
-      <AllAsCsv sort={sort} source={source} />
+      <AllAsCsv filter={filter} source={source} />
     </>
   )
 }
@@ -201,10 +229,10 @@ const balanceColumn = (source: Source, balances: ReadonlyMap<string, string>): C
 })
 
 /** Saves all accounts, page by page, because a list of them may be long. */
-function AllAsCsv({ sort, source }: { sort: Sort; source: Source | undefined }) {
+function AllAsCsv({ filter, source }: { filter: Filter; source: Source | undefined }) {
   const client = useClient()
   const work = useWork(async (signal, onCount) => {
-    const accounts = await walk(accountListing(client, { sort }), { signal, onCount })
+    const accounts = await walk(accountListing(client, filter), { signal, onCount })
     const answers: Schema<'Balances'>[] = []
     for (const ids of source === undefined ? [] : idsByPage(accounts))
       answers.push(await balancesReading(client, ids).fetch(signal))
@@ -218,7 +246,7 @@ function AllAsCsv({ sort, source }: { sort: Sort; source: Source | undefined }) 
     <div className="accounts__csv">
       {!work.isRunning && (
         <button type="button" className="button" onClick={() => work.start()}>
-          All accounts as CSV
+          All of them as CSV
         </button>
       )}
       <Work work={work} doing="Reading all accounts:" counted="so far" />
@@ -238,7 +266,47 @@ const csvRow = (account: Account, balances: ReadonlyMap<string, string> | undefi
   ...(balances === undefined ? [] : [{ number: balances.get(account.id) ?? '' }]),
 ]
 
-function NoAccount() {
+function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  return (
+    <input
+      className="input accounts__search"
+      type="search"
+      aria-label="Search accounts"
+      placeholder="Name, external id or customer"
+      autoComplete="off"
+      spellCheck={false}
+      maxLength={QUERY_MAX}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  )
+}
+
+function NothingFound({ query }: { query: string }) {
+  return (
+    <Empty>
+      <p>
+        <strong>
+          {query === '' ? (
+            'There is no such account.'
+          ) : (
+            <>
+              Nothing found for “<Name>{query}</Name>”.
+            </>
+          )}
+        </strong>{' '}
+        The search looks for the text in names, external ids and names of customers.
+      </p>
+    </Empty>
+  )
+}
+
+function NoAccount({ filter: { query, is_archived: isArchived } }: { filter: Filter }) {
+  if (query === undefined && isArchived === undefined) return <NoneYet />
+  return <NothingFound query={query ?? ''} />
+}
+
+function NoneYet() {
   const { origin } = useClient()
   const request = { method: 'POST', target: '/v2/accounts', body: { name: 'Acme production' } } as const
   return (

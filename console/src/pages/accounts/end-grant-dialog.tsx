@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Schema } from '../../api/contract.ts'
+import { BALANCE_CHANGES } from '../../api/queries.ts'
 import { useWrite } from '../../api/use-write.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Field, FormDialog } from '../../parts/form.tsx'
@@ -24,7 +25,7 @@ export function EndGrantDialog({
   onClose: () => void
 }) {
   const [word, setWord] = useState('')
-  const write = useWrite<Schema<'Grant'>>(['/v2/grants', '/v2/accounts/balances'], onClose)
+  const write = useWrite<Schema<'Grant'>>(BALANCE_CHANGES, onClose)
   return (
     <FormDialog
       heading={HEADINGS[by]}

@@ -3,7 +3,9 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { grantListing } from '../../api/queries.ts'
 import { useReadList } from '../../api/use-read.ts'
+import { useUrlQuery } from '../../app/url.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
+import { Select } from '../../parts/choice.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
@@ -20,7 +22,13 @@ type Grant = Schema<'Grant'>
 /** The grants of an account in one source. */
 export function GrantsPanel({ account, source }: { account: Schema<'Account'>; source: Source }) {
   const client = useClient()
-  const list = useReadList(grantListing(client, { account_id: account.id, ...sourceQuery(source) }))
+  const [{ grants: typed }, change] = useUrlQuery()
+  const status = STATUSES.find((known) => known === typed)
+  const filter = status === undefined ? {} : { status }
+  const list = useReadList(
+    grantListing(client, { account_id: account.id, ...sourceQuery(source), ...filter }),
+    { keepsEarlier: true },
+  )
   const [open, setOpen] = useState<'new' | Ending>()
   const mayWrite = client.may('write:all')
   const close = () => setOpen(undefined)
@@ -29,25 +37,32 @@ export function GrantsPanel({ account, source }: { account: Schema<'Account'>; s
       heading={`Grants, ${source.label}`}
       read={list}
       tools={
-        mayWrite && (
-          <button type="button" className="button" onClick={() => setOpen('new')}>
-            Grant
-          </button>
-        )
+        <>
+          <Select
+            label="Status"
+            isLabelHidden
+            options={[
+              { value: '', label: 'All' },
+              ...STATUSES.map((known) => ({ value: known, label: known })),
+            ]}
+            value={status ?? ''}
+            onChange={(value) => change({ grants: value === '' ? undefined : value })}
+          />
+          {mayWrite && (
+            <button type="button" className="button" onClick={() => setOpen('new')}>
+              Grant
+            </button>
+          )}
+        </>
       }
     >
       {(grants) => (
         <>
           {grants.length === 0 ? (
-            <Empty>
-              <p>
-                <strong>Nothing was granted.</strong> The balance is minus the usage. A grant adds credit from
-                an instant on, until it ends.
-              </p>
-            </Empty>
+            <NoGrant status={status} />
           ) : (
             <DataTable
-              caption="Grants, in order of creation"
+              caption="Grants, newest first"
               columns={columnsOf(source, mayWrite ? setOpen : undefined)}
               rows={grants}
               keyOf={({ id }) => id}
@@ -65,6 +80,25 @@ export function GrantsPanel({ account, source }: { account: Schema<'Account'>; s
     </Panel>
   )
 }
+
+function NoGrant({ status }: { status: Grant['status'] | undefined }) {
+  return (
+    <Empty>
+      {status === undefined ? (
+        <p>
+          <strong>Nothing was granted.</strong> The balance is minus the usage. A grant adds credit from an
+          instant on, until it ends.
+        </p>
+      ) : (
+        <p>
+          <strong>No grant is {status}.</strong>
+        </p>
+      )}
+    </Empty>
+  )
+}
+
+const STATUSES = ['active', 'scheduled', 'expired', 'voided', 'archived'] as const
 
 const TONES: Record<Grant['status'], 'good' | 'warn' | 'plain'> = {
   active: 'good',

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Schema } from '../../api/contract.ts'
+import { BALANCE_CHANGES } from '../../api/queries.ts'
 import { useWrite } from '../../api/use-write.ts'
 import { useNow } from '../../app/now.ts'
 import { isDecimal } from '../../format/decimal.ts'
@@ -49,7 +50,7 @@ export function NewGrantDialog({ accountId, source, onClose }: NewGrantDialogPro
   const now = useNow()
   const [openedAt] = useState(now)
   const [typed, setTyped] = useState(NOTHING)
-  const write = useWrite<Schema<'Grant'>>(['/v2/grants', '/v2/accounts/balances'], onClose)
+  const write = useWrite<Schema<'Grant'>>(BALANCE_CHANGES, onClose)
   const set = (name: keyof Typed) => (value: string) => setTyped({ ...typed, [name]: value })
   const faults = faultsOf(typed)
   const isNamed = source !== undefined || typed.currency.trim() !== ''

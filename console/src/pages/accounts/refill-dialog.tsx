@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Schema } from '../../api/contract.ts'
+import { BALANCE_CHANGES } from '../../api/queries.ts'
 import { useWrite } from '../../api/use-write.ts'
 import type { ApiRequest } from '../../format/curl.ts'
 import { compareDecimals, isDecimal } from '../../format/decimal.ts'
@@ -10,7 +11,7 @@ import type { Source } from '../../parts/sources.ts'
 type Configuration = Schema<'RefillConfiguration'>
 
 const NAMES = ['minimum_balance', 'target_balance']
-const CHANGES = ['/v2/refill-configurations', '/v2/grants', '/v2/accounts/balances'] as const
+const CHANGES = ['/v2/refill-configurations', ...BALANCE_CHANGES] as const
 
 const targetOf = ({ account_id: account, metric_id: metric }: Configuration): string =>
   `/v2/refill-configurations/${account}/${metric}`

@@ -83,7 +83,7 @@ function Refills({ accountId, source }: { accountId: string; source: Source }) {
   if (data.length === 0) return <Empty>Nothing was refilled yet.</Empty>
   return (
     <DataTable
-      caption="Refills, in order of creation"
+      caption="Refills, newest first"
       columns={REFILL_COLUMNS}
       rows={data}
       keyOf={({ grant_id: id }) => id}

@@ -1,30 +1,14 @@
 import { useClient } from '../../api/client.ts'
 import { dailyUsageReading } from '../../api/queries.ts'
 import { useRead } from '../../api/use-read.ts'
-import { useNow } from '../../app/now.ts'
 import { isZero, sumDecimals } from '../../format/decimal.ts'
 import { startOfDay, utcDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Empty, Notice } from '../../parts/problem.tsx'
-import { type PickedRange, RangePicker, useRange } from '../../parts/range-picker.tsx'
+import { Empty } from '../../parts/problem.tsx'
+import type { PickedRange } from '../../parts/range-picker.tsx'
 import { type Source, sourceIdOf } from '../../parts/sources.ts'
 import { BarPlot } from '../../plots/bar-plot.tsx'
-
-/** What an account used of a source, by UTC day. */
-export function UsagePanel({ accountId, source }: { accountId: string; source: Source }) {
-  const now = useNow()
-  const range = useRange(now)
-  const { seconds } = range
-  if (seconds === undefined)
-    return (
-      <Notice tone="bad">
-        <span>The range of this address cannot be shown: {range.fault}.</span>
-        <RangePicker now={now} range={range} />
-      </Notice>
-    )
-  return <Usage accountId={accountId} source={source} range={range} seconds={seconds} now={now} />
-}
 
 interface UsageProps {
   accountId: string
@@ -39,12 +23,13 @@ interface DayRow {
   quantity: string
 }
 
-function Usage({ accountId, source, range, seconds: { startAt, endAt }, now }: UsageProps) {
+/** What an account used of a source, by UTC day. */
+export function UsagePanel({ accountId, source, range, seconds: { startAt, endAt }, now }: UsageProps) {
   const read = useRead(dailyUsageReading(useClient(), accountId, { start_at: startAt, end_at: endAt }), {
     keepsEarlier: true,
   })
   return (
-    <Panel heading={`Usage, ${source.label}`} read={read} tools={<RangePicker now={now} range={range} />}>
+    <Panel heading={`Usage, ${source.label}`} read={read}>
       {({ data }) => {
         const rows: DayRow[] = data.map(({ period_start_at: day, data: lines }) => ({
           startAt: day,

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { awaitedBalanceReading, latestEventsReading } from '../../api/queries.ts'
+import { awaitedBalanceReading, latestEventReading } from '../../api/queries.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useSecond } from '../../app/effects.ts'
 import { isZero } from '../../format/decimal.ts'
@@ -27,14 +27,14 @@ export function AwaitStep({ subject }: { subject: Subject }) {
   const query = { account_id: subject.accountId, metric_id: subject.metricId }
   const isAwaited = second - since < AWAIT_S
   const balance = useRead(awaitedBalanceReading(client, query), { isEnabled: isAwaited })
-  const events = useRead(latestEventsReading(client, query), { isEnabled: isAwaited })
+  const events = useRead(latestEventReading(client, query), { isEnabled: isAwaited })
   const hasArrived = balance.data !== undefined && !isZero(balance.data.usage_total)
   const error = balance.error ?? events.error
   return (
     <Step heading={hasArrived ? 'The balance fell' : 'Waiting for the event'} isDone={hasArrived}>
       {error !== null && <Problem error={error} onAgain={balance.again} />}
       {balance.data !== undefined && <Fallen balance={balance.data} />}
-      {hasArrived && <Latest event={events.data?.data.at(-1)} />}
+      {hasArrived && <Latest event={events.data?.data[0]} />}
       {!hasArrived && isAwaited && (
         <p className="steps__waiting" role="status">
           Nothing yet. This page asks every second.
