@@ -70,10 +70,10 @@ describe('query parameters of every GET of openapi.yaml', function () {
     return `${path}?${[...others, ...values.map((value) => `${name}=${value}`)].join('&')}`
   }
 
-  it('are whole numbers, text or lists: nothing else is looked at before it is coerced', () => {
+  it('are whole numbers, booleans, text or lists: nothing else is looked at before it is coerced', () => {
     const types = listOperations(document).flatMap((operation) => [
       ...[...typesOf(operation, 'query').values()].filter(
-        (type) => !['integer', 'string', 'array'].includes(type),
+        (type) => !['integer', 'boolean', 'string', 'array'].includes(type),
       ),
       ...[...typesOf(operation, 'params').values(), ...typesOf(operation, 'headers').values()].filter(
         (type) => type !== 'string',
@@ -93,6 +93,24 @@ describe('query parameters of every GET of openapi.yaml', function () {
             expect([status, text.split(':')[0]], `${target}: ${text}`).to.deep.equal([400, name])
           }),
         )
+  })
+
+  it('that are booleans are `true` or `false`: all else is refused, by name', async () => {
+    const booleans = gets.flatMap((operation) =>
+      [...typesOf(operation, 'query')].flatMap(([name, type]) =>
+        type === 'boolean' ? [{ operation, name }] : [],
+      ),
+    )
+    expect(booleans).to.have.length.above(0)
+    for (const { operation, name } of booleans) {
+      for (const value of ['true', 'false'])
+        expect((await api.get(await targetOf(operation, name, [value]))).status).to.equal(200)
+      for (const value of ['1', '0', 'TRUE', 'False', 'yes', 'on', 'null', '%20true', 'true%20', '[true]']) {
+        const target = await targetOf(operation, name, [value])
+        const { status, text } = await api.get(target)
+        expect([status, text.split(':')[0]], `${target}: ${text}`).to.deep.equal([400, name])
+      }
+    }
   })
 
   it('that are whole numbers are refused in the words that any other fault has', async () => {
