@@ -84,7 +84,7 @@ export function readRollupConfig(read: EnvReader) {
     },
     ratingEveryS: read.integer('ROLLUP_RATE_EVERY_S', {
       about:
-        'seconds between two ratings of contracts for the view rated_usage, counted from 00:10 UTC; each takes up to some 0.6 s a contract',
+        'seconds between two ratings of contracts for the view rated_usage, counted from 00:10 UTC; each takes some 0.1 s of processor time for a contract',
       default: 86_400,
       min: 1,
       max: 86_400,

@@ -11,7 +11,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { isElsewhere, runExclusively } from '../../shared/postgres/locks/run-exclusively.ts'
-import { ratePeriod } from '../../shared/previews/rate-period.ts'
+import { ratePeriods } from '../../shared/previews/rate-period.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import type { RollupPoint } from './crash-points.ts'
 import { type ChangedContractRater, changedContractRater } from './rate-changed.ts'
@@ -56,7 +56,7 @@ export function keepRated(
     pool,
     rated: ratedPeriodRepository(patient),
     copies: dimensionRepository(patient),
-    ratePeriod: ratePeriod({ pool, usage, listedUpTo }),
+    ratePeriods: ratePeriods({ pool, usage, listedUpTo }),
     reached,
     onRated,
   }

@@ -20,8 +20,8 @@ import {
   periodsOf,
   type Place as PlaceAlone,
   placeOf,
-  rateOnePeriod,
   type RateOnePeriodDeps,
+  readTogether,
 } from './rate-one-period.ts'
 
 export interface RateContractsDeps extends RateOnePeriodDeps {
@@ -29,7 +29,7 @@ export interface RateContractsDeps extends RateOnePeriodDeps {
   copies: Pick<ReturnType<typeof dimensionRepository>, 'current'>
   /** Returns a time. ClickHouse has all events that were accepted before this time. */
   listedUpTo: () => Promise<Micros>
-  /** Called before each period, so that other work need not wait for the end of the run. */
+  /** Called before some periods are rated, so that other work need not wait for the end of the run. */
   besides: (signal: AbortSignal) => Promise<unknown>
 }
 
@@ -53,7 +53,9 @@ interface Place extends PlaceAlone {
   since: number | undefined
 }
 
-const CONTRACTS_AT_ONCE = 20
+const CONTRACTS_AT_ONCE = 50
+/** The usage of so many periods is read together at most: other work waits until they are rated. */
+const PERIODS_AT_ONCE = 50
 const DAY_S = 86_400
 /** The least time for periods that are over, in each run. */
 const CLOSED_MS_MIN = 60_000
@@ -62,7 +64,8 @@ const FAILURES_MAX = 10
 
 /**
  * Rates the contracts of all companies: first the open periods, then those that are over, if they are not final yet or
- * if something changed on which they rest. One period at a time, so that everything else goes on.
+ * if something changed on which they rest. Usage of some periods is read together, and then they are rated one after the
+ * other, with rests, so that everything else goes on.
  *
  * A period that is stored since `dueAt` is not rated again. So a run that was interrupted goes on where it stopped.
  *
@@ -142,7 +145,12 @@ async function rateContracts(
   const now = nowIn(place)
   const seen = new Set<string>()
   let countedUpTo = Infinity
+  const mayGoOn = async () => {
+    await deps.besides(run.signal)
+    return !isOver(run)
+  }
   for (let startingAfter: string | undefined; ;) {
+    if (!(await mayGoOn())) return { seen, countedUpTo }
     const page = await inNamespace(deps.pool, namespaceId, (db) =>
       contractRepository(db).listRecords(namespaceId, {}, { limit: CONTRACTS_AT_ONCE, startingAfter }),
     )
@@ -150,8 +158,8 @@ async function rateContracts(
     const ids = contracts.map(({ id }) => id)
     const states = groupBy(await deps.rated.list(namespaceId, ids), ({ contractId }) => contractId)
     const changed = isOpen ? new Map<string, Set<number>>() : await changedDays(deps, place, contracts)
+    const due: OnePeriod[] = []
     for (const contract of contracts) {
-      if (isOver(run)) return { seen, countedUpTo }
       seen.add(contract.id)
       const ofContract = new Map((states.get(contract.id) ?? []).map((state) => [state.startsAt, state]))
       const all = periodsOf(contract, now)
@@ -162,29 +170,76 @@ async function rateContracts(
           [...ofContract.values()].filter(({ startsAt }) => !starts.has(startsAt)),
         )
       for (const period of all) {
-        await deps.besides(run.signal)
-        if (isOver(run)) return { seen, countedUpTo }
         if (period.endAt > now !== isOpen) continue
         const state = ofContract.get(period.startAt)
         const days = changed.get(contract.accountId)
         const one = { contract, period, state }
-        if (!isDue(one, place, { days, dueAt: run.dueAt })) {
-          if (state?.isFinal === true && isRatedSince(state, run))
-            countedUpTo = Math.min(countedUpTo, state.usageAsOf)
-          continue
-        }
-        try {
-          await rateOnePeriod(deps, place, one, run.signal)
-        } catch (err) {
-          run.signal.throwIfAborted()
-          const error = new Error(`contract ${contract.id} could not be rated`, { cause: err })
-          failures.push({ namespaceId, error })
-          if (failures.length >= FAILURES_MAX) throw error
-        }
+        if (isDue(one, place, { days, dueAt: run.dueAt })) due.push(one)
+        else if (state?.isFinal === true && isRatedSince(state, run))
+          countedUpTo = Math.min(countedUpTo, state.usageAsOf)
       }
+    }
+    for (const periods of nearInTime(due)) {
+      if (!(await mayGoOn())) return { seen, countedUpTo }
+      await ratePeriods(deps, run, place, { periods, failures })
     }
     if (!page.hasMore) return { seen, countedUpTo }
     startingAfter = ids.at(-1)
+  }
+}
+
+/**
+ * Divides periods into those whose usage is read together, the newest first. A read looks through all usage between
+ * the first and the last period. So together they take no longer than one by one.
+ */
+function nearInTime(periods: readonly OnePeriod[]): OnePeriod[][] {
+  const groups: OnePeriod[][] = []
+  let [from, to, total] = [Infinity, -Infinity, 0]
+  for (const one of periods.toSorted((a, b) => b.period.startAt - a.period.startAt)) {
+    const { startAt, endAt } = one.period
+    ;[from, to, total] = [Math.min(from, startAt), Math.max(to, endAt), total + endAt - startAt]
+    const group = groups.at(-1)
+    if (group !== undefined && group.length < PERIODS_AT_ONCE && to - from <= total) group.push(one)
+    else {
+      groups.push([one])
+      ;[from, to, total] = [startAt, endAt, endAt - startAt]
+    }
+  }
+  return groups
+}
+
+/** Rates periods. A failure is of one period, and the others are rated all the same. */
+async function ratePeriods(
+  deps: RateContractsDeps,
+  run: RatingRun,
+  place: Place,
+  { periods, failures }: { periods: readonly OnePeriod[]; failures: Failure[] },
+): Promise<void> {
+  const fail = (one: OnePeriod | undefined, cause: unknown) => {
+    run.signal.throwIfAborted()
+    const error = new Error(`contract ${one?.contract.id ?? ''} could not be rated`, { cause })
+    failures.push({ namespaceId: place.namespaceId, error })
+    if (failures.length >= FAILURES_MAX) throw error
+  }
+  let together = PERIODS_AT_ONCE
+  for (let done = 0; done < periods.length && !isOver(run);) {
+    const some = periods.slice(done, done + together)
+    const rates = await readTogether(deps, place, some, run.signal).catch((err: unknown) => {
+      run.signal.throwIfAborted()
+      // Those that can be read are found by halves.
+      if (some.length > 1) return undefined
+      fail(some[0], err)
+      return []
+    })
+    together = rates === undefined ? Math.ceil(some.length / 2) : Math.min(together * 2, PERIODS_AT_ONCE)
+    if (rates === undefined) continue
+    for (const [index, rate] of rates.entries()) {
+      if (isOver(run)) return
+      await rate().catch((err: unknown) => {
+        fail(some[index], err)
+      })
+    }
+    done += Math.max(rates.length, 1)
   }
 }
 

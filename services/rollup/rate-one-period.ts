@@ -12,14 +12,14 @@ import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
-import type { RatePeriod } from '../../shared/previews/rate-period.ts'
+import type { RatePeriods } from '../../shared/previews/rate-period.ts'
 import { MICROS_PER_MS } from '../../shared/time/microsecond-clock.ts'
 import type { RollupPoint } from './crash-points.ts'
 
 export interface RateOnePeriodDeps {
   pool: Pool
   rated: ReturnType<typeof ratedPeriodRepository>
-  ratePeriod: RatePeriod
+  ratePeriods: RatePeriods
   reached: Reached<RollupPoint>
   /** Called after each period, with the milliseconds that it took. */
   onRated: (ms: number) => void
@@ -72,24 +72,45 @@ export const isChanged = ({ contract, state }: Omit<OnePeriod, 'period'>, { fill
 
 /** Rates a period and stores it. Does nothing if its contract does not exist any more. */
 export async function rateOnePeriod(
-  { rated, ratePeriod, reached, onRated }: RateOnePeriodDeps,
+  deps: RateOnePeriodDeps,
   place: Place,
-  { contract, period, state }: OnePeriod,
+  one: OnePeriod,
   signal: AbortSignal,
 ): Promise<void> {
+  const [rate] = await readTogether(deps, place, [one], signal)
+  await rate?.()
+}
+
+/**
+ * Reads what the ratings of periods need.
+ *
+ * @param periods of about the same time: see RatePeriods
+ * @returns for each period a function that rates and stores it. If all at once would be too much, only for the first
+ */
+export async function readTogether(
+  { rated, ratePeriods, reached, onRated }: RateOnePeriodDeps,
+  place: Place,
+  periods: readonly OnePeriod[],
+  signal: AbortSignal,
+): Promise<(() => Promise<void>)[]> {
   const began = performance.now()
   const ratedAt = Date.now() * MICROS_PER_MS // before the reads: the rating with the later reads wins
   const { namespaceId, aheadMs, fill } = place
-  const request = { contractId: contract.id, at: period.startAt, now: nowIn(place) }
-  const made = await ratePeriod(namespaceId, request, signal)
-  if (made === undefined) return
-  reached('rating-read')
-  const isFinal = made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)
-  const basis = basisOf({ updatedAt: made.changedAt }, fill)
-  const version = Math.max(ratedAt, (state?.version ?? 0) + 1)
-  await rated.store(namespaceId, made, { version, ratedAt, isFinal, basis })
-  reached('rating-stored')
-  const ms = performance.now() - began
-  onRated(ms)
-  await sleep(Math.min(ms, REST_MS_MAX), undefined, { signal }).catch(() => undefined)
+  const requests = periods.map(({ contract, period }) => ({ contractId: contract.id, at: period.startAt }))
+  const ratings = await ratePeriods(namespaceId, requests, nowIn(place), signal)
+  const readMs = (performance.now() - began) / ratings.length
+  return ratings.map((rate, index) => async () => {
+    const beganAt = performance.now()
+    const made = await rate()
+    if (made === undefined) return
+    reached('rating-read')
+    const isFinal = made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)
+    const basis = basisOf({ updatedAt: made.changedAt }, fill)
+    const version = Math.max(ratedAt, (periods[index]?.state?.version ?? 0) + 1)
+    await rated.store(namespaceId, made, { version, ratedAt, isFinal, basis })
+    reached('rating-stored')
+    const ms = readMs + performance.now() - beganAt
+    onRated(ms)
+    await sleep(Math.min(ms, REST_MS_MAX), undefined, { signal }).catch(() => undefined)
+  })
 }

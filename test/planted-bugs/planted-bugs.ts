@@ -2018,7 +2018,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'contracts that change while a run is under way wait for the next one',
     file: 'services/rollup/rate-contracts.ts',
-    right: '        await deps.besides(run.signal)\n',
+    right: '    await deps.besides(run.signal)\n',
     wrong: '',
     suites: ['services/rollup/rate-changed'],
   },

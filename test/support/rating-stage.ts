@@ -9,7 +9,7 @@ import { ratedPeriodRepository, ratingRunRepository } from '../../shared/clickho
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { ratePeriod } from '../../shared/previews/rate-period.ts'
+import { type RatePeriods, ratePeriods } from '../../shared/previews/rate-period.ts'
 import type { PreviewBody } from './billing-over-http.ts'
 
 const never = new AbortController().signal
@@ -23,13 +23,28 @@ export function openRater(
 ) {
   const listedUpTo = () => Promise.resolve(FAR_FUTURE)
   const rated = ratedPeriodRepository(clickhouse)
-  const one = ratePeriod({ pool, usage: ratedUsageReader(clickhouse, rawReadSemaphore()), listedUpTo })
+  const read = ratePeriods({ pool, usage: ratedUsageReader(clickhouse, rawReadSemaphore()), listedUpTo })
+  const unreadable = new Set<string>()
+  const sizes: { namespaceId: string; periods: number }[] = []
+  const rating: RatePeriods = async (namespaceId, requests, ...rest) => {
+    if (requests.some(({ contractId }) => unreadable.has(contractId))) throw new Error('cannot be read')
+    const rates = await read(namespaceId, requests, ...rest)
+    sizes.push({ namespaceId, periods: rates.length })
+    return rates
+  }
   let count = 0
   const onRated = () => {
     count++
   }
   const runs = ratingRunRepository(clickhouse)
-  const parts = { pool, rated, copies: dimensionRepository(clickhouse), ratePeriod: one, reached, onRated }
+  const parts = {
+    pool,
+    rated,
+    copies: dimensionRepository(clickhouse),
+    ratePeriods: rating,
+    reached,
+    onRated,
+  }
   const run = contractRater({ ...parts, runs, listedUpTo, besides })
   const failed: string[] = []
   const changed = changedContractRater(
@@ -39,6 +54,11 @@ export function openRater(
   return {
     /** Contracts that could not be rated between runs. */
     failed,
+    /** Contracts that cannot be read. */
+    unreadable,
+    /** How many periods of a namespace were read together, each time. */
+    together: (namespaceId: string) =>
+      sizes.filter((one) => one.namespaceId === namespaceId).map(({ periods }) => periods),
     /** A turn of a contract that was changed. @returns how many periods were rated; undefined if nothing was to do */
     async turn(): Promise<number | undefined> {
       const before = count
@@ -63,7 +83,8 @@ export function openRater(
     },
     /** Rates one period and stores it. */
     async rateOne(namespaceId: string, contractId: string, at: number, now: number): Promise<void> {
-      const made = await one(namespaceId, { contractId, at, now }, never)
+      const [rate] = await rating(namespaceId, [{ contractId, at }], now, never)
+      const made = await rate?.()
       if (made === undefined) throw new Error('no such contract')
       const ratedAt = Date.now() * 1_000
       await rated.store(namespaceId, made, { version: ratedAt, ratedAt, isFinal: false, basis: '' })

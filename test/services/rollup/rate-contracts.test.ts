@@ -223,6 +223,63 @@ describe('rated usage', function () {
     ).to.deep.equal([true, true, true])
   })
 
+  /** Agreements of accounts of one company, whose usage is read together. */
+  const makeTogether = async () => {
+    const world = await makeStoredWorld(running, 3, 0)
+    const [first = '', second = '', third = ''] = world.accounts
+    const worlds = [
+      { account: first, moved: 0, priced: WORLD.rate_cards },
+      { account: second, moved: 5 * 3_600, priced: WORLD.rate_cards },
+      // Nothing that this card has a rate for is split by a property.
+      { account: third, moved: DAY, priced: { card: (WORLD.rate_cards['card'] ?? []).slice(-2) } },
+    ]
+    const agreements: Agreement[] = []
+    for (const { account, moved, priced } of worlds) {
+      const at = START + moved
+      const lines = WORLD.contract.lines.map((line) => ({
+        ...line,
+        starts_at: line.starts_at + moved,
+      }))
+      const contract = { ...WORLD.contract, anchor_at: at, starts_at: at, lines }
+      const makeEvent = (event: Parameters<StoredWorld['makeEvent']>[0]) =>
+        world.makeEvent({ ...event, accountId: account })
+      const ofAccount = { ...world, account, makeEvent }
+      agreements.push(await makeAgreement(running, ofAccount, { ...WORLD, contract, rate_cards: priced }))
+    }
+    // The first contract splits this metric by model, and the third one has no rate for it.
+    const source = named(agreements[0] as Agreement, 'metric_tokens')
+    const stored = { accountId: third, source, quantity: '1.5', occurredAt: START + 3 * DAY }
+    const models = ['large', 'small', 'tiny', 'large']
+    await world.store(
+      ...models.map((model, nth) => ({ ...stored, key: `key ${nth}`, properties: { model } })),
+    )
+    return { world, agreements }
+  }
+
+  it('is what the previews say of contracts whose usage is read together', async () => {
+    const { world, agreements } = await makeTogether()
+    const rater = openRater(running)
+    await rater.run()
+    expect(rater.together(world.namespaceId), 'periods of a read').to.deep.equal([3, 6])
+    for (const agreement of agreements)
+      expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
+
+  it('rates the others if one of those whose usage is read together cannot be read', async () => {
+    const { world, agreements } = await makeTogether()
+    const rater = openRater(running)
+    rater.unreadable.add(agreements[1]?.contractId ?? '')
+    expect(await failureOf(rater.run())).to.be.an('error')
+    const starts = []
+    for (const agreement of agreements) starts.push((await expectEqual(world, agreement)).length)
+    expect(starts).to.deep.equal([3, 0, 3])
+    rater.unreadable.clear()
+    await later()
+    await rater.run()
+    for (const agreement of agreements)
+      expect(await expectEqual(world, agreement)).to.deep.equal([true, true, false])
+  })
+
   it('has no line that a later rating does not have', async () => {
     const world = await makeStoredWorld(running, 1, 0)
     const agreement = await makeAgreement(running, world, { ...WORLD, events: [] })
