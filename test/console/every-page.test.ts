@@ -53,7 +53,9 @@ const STATES: Record<RouteName, Record<string, State>> = {
       path: ({ account }) => `/accounts/${account}`,
       seen: 'The yearly credit',
       prepare: async ({ page }) => {
-        for (const radio of await page.getByRole('radio', { name: 'Table' }).all()) await radio.check()
+        const radios = page.getByRole('radio', { name: 'Table' })
+        await radios.nth(1).waitFor({ state: 'attached' }) // the balance has a plot, and the usage
+        for (const radio of await radios.all()) await radio.check()
         await page.getByRole('columnheader', { name: 'Quantity' }).waitFor()
       },
     },

@@ -295,6 +295,7 @@ describe('journeys through the console', function () {
     const { page } = tab
     await page.getByRole('button', { name: 'Make them for me' }).click()
     await page.getByRole('heading', { name: 'Waiting for the event' }).waitFor()
+    await page.getByRole('combobox', { name: 'Account' }).waitFor() // its place moves the button
     await page.getByRole('button', { name: 'Send one from here' }).click()
     await page.getByText('Tally has it.').waitFor()
     await page.getByRole('heading', { name: 'The balance fell' }).waitFor({ timeout: 5_000 })

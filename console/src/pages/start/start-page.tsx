@@ -31,8 +31,10 @@ export function StartPage() {
         />
         {subject !== undefined && (
           <>
-            <SendStep subject={subject} />
-            {mayRead && <AwaitStep key={`${subject.accountId} ${subject.metricId}`} subject={subject} />}
+            <SendStep key={`send ${subject.accountId} ${subject.metricId}`} subject={subject} />
+            {mayRead && (
+              <AwaitStep key={`await ${subject.accountId} ${subject.metricId}`} subject={subject} />
+            )}
             <NextStep subject={subject} />
           </>
         )}
