@@ -2037,6 +2037,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/rate-contracts'],
   },
   {
+    name: 'periods that are read together all have the usage of the first',
+    file: 'shared/previews/rate-period.ts',
+    right: 'needsUsage(plan) ? read[nth++]',
+    wrong: 'needsUsage(plan) ? read[0 * nth++]',
+    suites: ['services/rollup/rate-contracts'],
+  },
+  {
+    name: 'one period that cannot be read stops those that are read with it',
+    file: 'services/rollup/rate-contracts.ts',
+    right: 'if (some.length > 1) return undefined',
+    wrong: 'if (some.length > 99) return undefined',
+    suites: ['services/rollup/rate-contracts'],
+  },
+  {
     name: 'the amount of a day is computed from the usage of the day alone',
     file: 'shared/previews/rate-period.ts',
     right: 'mergeRows([...(soFar.get(piece) ?? []), ...rows])',
