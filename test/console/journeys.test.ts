@@ -208,6 +208,29 @@ describe('journeys through the console', function () {
       expect(body.data).to.have.length(1)
     })
 
+    it('is not taken for granted another amount, when all answers to the first one were lost', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Unsure' })
+      await enter(`/accounts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Grant', exact: true }).click()
+      await page.getByLabel('Amount in tokens').fill('100')
+      await page.route(/\/v2\/grants$/, async (route) => {
+        if (route.request().method() !== 'POST') return route.continue()
+        await route.fetch()
+        return route.abort()
+      })
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.getByRole('cell', { name: '100 tokens' }).waitFor() // it was done, and the page has asked
+      await page.unroute(/\/v2\/grants$/)
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByText('This may have been done').waitFor()
+      await page.getByLabel('Amount in tokens').fill('200')
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.getByText('with another content: nothing of this request was done').waitFor()
+      const { body } = await world.api.get<{ data: { amount: string }[] }>(`/v2/grants?account_id=${id}`)
+      expect(body.data.map(({ amount }) => amount)).to.deep.equal(['100'])
+    })
+
     it('gets credit in a currency that it never had', async () => {
       const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Paid' })
       await enter(`/accounts/${id}`)

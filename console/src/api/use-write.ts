@@ -32,9 +32,14 @@ export interface Outcome<T> {
 
 const ATTEMPTS = 3
 
-/** Tally refuses a key that was used, and names what the first request made. */
+/**
+ * Tally refuses a key that was used, and names what the first request made. If the first request had another content,
+ * nothing of this one was done.
+ */
 const isDoneBefore = (err: CallError): boolean =>
-  err.status === 409 && err.message.startsWith('Idempotency-Key:')
+  err.status === 409 &&
+  err.message.startsWith('Idempotency-Key:') &&
+  !err.message.includes('with another content')
 
 /**
  * Sends a request until its outcome is known. Each attempt has the same key, so that nothing is done twice.
@@ -72,25 +77,29 @@ export interface Write<T> {
 /**
  * Sends what a form makes.
  *
- * @param changes the reads whose answers change
+ * @param changes the reads whose answers change; they are read again also when the outcome is unknown
  * @param onDone called when it was done
+ * @param hasOwnKey whether the request has a key in its body, so that it may be sent again and again
  */
-export function useWrite<T>(changes: readonly ReadPath[], onDone: (outcome: Outcome<T>) => void): Write<T> {
+export function useWrite<T>(
+  changes: readonly ReadPath[],
+  onDone: (outcome: Outcome<T>) => void,
+  { hasOwnKey = false }: { hasOwnKey?: boolean } = {},
+): Write<T> {
   const client = useClient()
   const queries = useQueryClient()
   const [submission] = useState(newSubmission)
   const prepare = (request: ApiRequest): ApiRequest =>
-    request.method === 'POST' && request.body !== undefined
+    request.method === 'POST' && request.body !== undefined && !hasOwnKey
       ? { ...request, idempotencyKey: submission.key }
       : request
   const mutation = useMutation({
     mutationFn: (request: ApiRequest) => sendSurely<T>(client, prepare(request), submission),
-    onSuccess: async (outcome) => {
-      onDone(outcome)
-      await queries.invalidateQueries({
+    onSuccess: onDone,
+    onSettled: () =>
+      queries.invalidateQueries({
         predicate: ({ queryKey }) => changes.some((path) => path === queryKey[1]),
-      })
-    },
+      }),
   })
   return {
     prepare,

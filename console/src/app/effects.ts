@@ -10,6 +10,12 @@ export function useKeydown(onKey: (event: KeyboardEvent) => void): void {
   })
 }
 
+/** Calls back when the part of the page is gone. @param onGone that of the first rendering is called */
+export function useWhenGone(onGone: () => void): void {
+  const [first] = useState(() => onGone)
+  useEffect(() => first, [first])
+}
+
 /** Returns a value once it has been the same for a while. */
 export function useSettled<T>(value: T, ms: number): T {
   const [settled, setSettled] = useState(value)

@@ -81,6 +81,8 @@ function useShortcuts(open: (overlay: Overlay) => void): void {
   const client = useClient()
   const [goneAt, setGoneAt] = useState(0)
   useKeydown((event) => {
+    // A form in a dialog would be left without a question.
+    if (event.target instanceof Element && event.target.closest('dialog') !== null) return
     if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
       event.preventDefault()
       open('search')

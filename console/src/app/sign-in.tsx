@@ -81,7 +81,10 @@ function KeyForm({ onDone }: { onDone: () => void }) {
         {check.isPending ? 'Signing in…' : 'Sign in'}
       </button>
       {check.error !== null && <Problem error={check.error} />}
-      <p className="sign-in__note">The key stays in this tab, and is gone when you close it.</p>
+      <p className="sign-in__note">
+        The key stays in this tab until you sign out. A browser may restore a tab that was closed, with its
+        key.
+      </p>
     </form>
   )
 }

@@ -82,6 +82,14 @@ export function monthsOf(now: number): { current: DayRange; before: DayRange } {
 /** The most days that one request may ask for. */
 const DAYS_MAX = 3_700
 
+/** The days that rows by day are of; undefined if there are none. */
+export function rangeOfRows(rows: readonly { startAt: number }[]): DayRange | undefined {
+  const [first, last] = [rows[0], rows.at(-1)]
+  return first === undefined || last === undefined
+    ? undefined
+    : { from: utcDay(first.startAt), to: utcDay(last.startAt) }
+}
+
 /** The half-open range of the API. @returns what is wrong with the range, if something is */
 export function secondsOf({ from, to }: DayRange): { startAt: number; endAt: number } | string {
   const [startAt, last] = [parseDay(from), parseDay(to)]

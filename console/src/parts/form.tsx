@@ -96,8 +96,10 @@ export function FormDialog<T>(props: FormDialogProps<T>) {
   const [isLeaving, setLeaving] = useState(false)
   useLeaveWarning(isTouched)
   const { error, isSending } = write
+  const mayBeDone = error instanceof CallError && error.isUnknown
   const mayClose = () => {
-    if (!isTouched || isLeaving) return true
+    if (isSending) return false
+    if ((!isTouched && !mayBeDone) || isLeaving) return true
     setLeaving(true)
     return false
   }
@@ -119,7 +121,9 @@ export function FormDialog<T>(props: FormDialogProps<T>) {
         )}
         {isLeaving && (
           <p className="form__error" role="alert">
-            What you typed is not saved. Close again to leave it.
+            {mayBeDone
+              ? 'This may have been done, although no answer came. Send it again, which does it once at most. Or close again, and look at the page first.'
+              : 'What you typed is not saved. Close again to leave it.'}
           </p>
         )}
         <div className="form__bar">

@@ -1,6 +1,6 @@
 import './work.css'
-import { useState } from 'react'
-import { useSecond } from '../app/effects.ts'
+import { useRef, useState } from 'react'
+import { useSecond, useWhenGone } from '../app/effects.ts'
 import { Problem } from './problem.tsx'
 
 /** Work that takes a while: it counts, and can be stopped. */
@@ -13,17 +13,26 @@ export interface Working {
   error: Error | undefined
 }
 
-/** @param job gets a signal that ends it, and a function that it calls with its count so far */
+/**
+ * Work of a part of the page. When the part is gone, for example after signing out, the work is stopped.
+ *
+ * @param job gets a signal that ends it, and a function that it calls with its count so far
+ */
 export function useWork(
   job: (signal: AbortSignal, onCount: (count: number) => void) => Promise<void>,
 ): Working {
   const [stopping, setStopping] = useState<AbortController>()
+  const running = useRef<AbortController>(undefined)
+  useWhenGone(() => {
+    running.current?.abort()
+  })
   const [count, setCount] = useState(0)
   const [startedAt, setStartedAt] = useState(0)
   const [error, setError] = useState<Error>()
   const start = () => {
     const controller = new AbortController()
     setStopping(controller)
+    running.current = controller
     setCount(0)
     setStartedAt(Math.floor(Date.now() / 1_000))
     setError(undefined)

@@ -237,6 +237,7 @@ function AllAsCsv({ filter, source }: { filter: Filter; source: Source | undefin
     for (const ids of source === undefined ? [] : idsByPage(accounts))
       answers.push(await balancesReading(client, ids).fetch(signal))
     const balances = source === undefined ? undefined : balancesOf(answers, source)
+    signal.throwIfAborted()
     downloadCsv('accounts.csv', [
       [...HEADINGS, ...(source === undefined ? [] : [`balance, ${source.label}`])],
       ...accounts.map((account) => csvRow(account, balances)),

@@ -97,7 +97,8 @@ function Lasts({ balance, used }: { balance: string; used: string | undefined })
   if (days === undefined) return null
   return (
     <span className="balance__how">
-      lasts about {days} days, at the mean of the last {DAYS} days
+      lasts about {days} {days === '1' ? 'day' : 'days'}, at the mean of the last {DAYS} whole days, without
+      refills and ends of grants
     </span>
   )
 }

@@ -4,7 +4,7 @@ import { dailyBalanceReading } from '../../api/queries.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
 import { compareDecimals } from '../../format/decimal.ts'
-import { utcDay } from '../../format/time.ts'
+import { rangeOfRows, utcDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -28,7 +28,14 @@ export function ByDay({ accountId, source }: { accountId: string; source: Source
     )
   return (
     <>
-      <BalancePanel accountId={accountId} source={source} range={range} seconds={seconds} now={now} />
+      <BalancePanel
+        key={source.id} // the numbers of one source never stand under the name of another
+        accountId={accountId}
+        source={source}
+        range={range}
+        seconds={seconds}
+        now={now}
+      />
       <UsagePanel accountId={accountId} source={source} range={range} seconds={seconds} now={now} />
     </>
   )
@@ -84,6 +91,7 @@ const rowsOf = (days: readonly Day[]): DayRow[] =>
 
 function Days({ days, source, range }: { days: readonly Day[]; source: Source; range: PickedRange }) {
   const rows = rowsOf(days)
+  const shown = rangeOfRows(rows) ?? range
   return (
     <StepPlot
       caption={`Balance in ${source.unit}, at the end of each day`}
@@ -107,7 +115,7 @@ function Days({ days, source, range }: { days: readonly Day[]; source: Source; r
             { number: balance },
           ]),
         ],
-        fileName: `balance-${range.from}-${range.to}.csv`,
+        fileName: `balance-${shown.from}-${shown.to}.csv`,
       }}
     />
   )

@@ -38,8 +38,8 @@ export function EndGrantDialog({
       onClose={onClose}
     >
       <p>
-        <AmountOf value={grant.amount} source={source} /> no longer count from now on. Earlier answers stay as
-        they were. This cannot be undone.
+        <AmountOf value={grant.amount} source={source} /> no longer count from now on. The balance by day no
+        longer has them on any day, also in the past. This cannot be undone.
       </p>
       <Field label={`Type ${by} to go on`} name="word" value={word} onChange={setWord} isRequired />
     </FormDialog>

@@ -2,7 +2,7 @@ import { useClient } from '../../api/client.ts'
 import { dailyUsageReading } from '../../api/queries.ts'
 import { useRead } from '../../api/use-read.ts'
 import { isZero, sumDecimals } from '../../format/decimal.ts'
-import { startOfDay, utcDay } from '../../format/time.ts'
+import { type DayRange, rangeOfRows, startOfDay, utcDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/problem.tsx'
@@ -35,7 +35,7 @@ export function UsagePanel({ accountId, source, range, seconds: { startAt, endAt
           startAt: day,
           quantity: lines.find((line) => sourceIdOf(line) === source.id)?.quantity ?? '0',
         }))
-        return <Days rows={rows} source={source} now={now} range={range} />
+        return <Days rows={rows} source={source} now={now} range={rangeOfRows(rows) ?? range} />
       }}
     </Panel>
   )
@@ -46,7 +46,7 @@ function Days({
   source,
   now,
   range,
-}: Pick<UsageProps, 'source' | 'now' | 'range'> & { rows: readonly DayRow[] }) {
+}: Pick<UsageProps, 'source' | 'now'> & { rows: readonly DayRow[]; range: DayRange }) {
   if (rows.every(({ quantity }) => isZero(quantity)))
     return (
       <Empty>

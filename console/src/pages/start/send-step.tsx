@@ -50,8 +50,8 @@ export function SendStep({ subject }: { subject: Subject }) {
   return (
     <Step heading="Send an event">
       <p>
-        An event says how much was used, and when. Its key makes it count once, however often it is sent. Your
-        API key stands here as the variable <code>TALLY_KEY</code>.
+        An event says how much was used, and when. Its key and its time make it count once, however often it
+        is sent. Your API key stands here as the variable <code>TALLY_KEY</code>.
       </p>
       <div className="steps__picks">
         <Choice label="Language" options={LANGUAGES} value={language} onChange={setLanguage} />
@@ -68,7 +68,7 @@ export function SendStep({ subject }: { subject: Subject }) {
 const NOT_FOUND = 404
 
 function SendHere({ request }: { request: ApiRequest }) {
-  const write = useWrite<Schema<'UsageEvent'>>([], () => undefined)
+  const write = useWrite<Schema<'UsageEvent'>>([], () => undefined, { hasOwnKey: true })
   const { error, isSending, outcome } = write
   const hasNoGateway =
     error instanceof CallError && error.status === NOT_FOUND && error.message === 'not found'

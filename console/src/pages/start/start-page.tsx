@@ -14,7 +14,7 @@ export function StartPage() {
   const client = useClient()
   const [{ account, metric }, change] = useUrlQuery()
   const subject: Subject | undefined =
-    account === undefined || metric === undefined ? undefined : { accountId: account, metricId: metric }
+    !account || !metric ? undefined : { accountId: account, metricId: metric }
   const mayRead = client.may('read:all')
   return (
     <>
