@@ -72,7 +72,8 @@ const FAILURES_MAX = 10
  * @returns a run. It resolves to whether all namespaces are done
  * @throws the first failure, after all other periods were rated
  */
-export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Promise<boolean> {
+export function contractRater(given: RateContractsDeps): (run: RatingRun) => Promise<boolean> {
+  const deps = { ...given, besides: alternating(given.besides) }
   return async (run) => {
     const failures: Failure[] = []
     const places = await listPlaces(deps, run)
@@ -82,18 +83,33 @@ export function contractRater(deps: RateContractsDeps): (run: RatingRun) => Prom
     // Periods that are over get at least as much time as open ones, however soon the next run is due.
     const leastMs = Math.max(Date.now() - began, CLOSED_MS_MIN)
     const closing = { ...run, until: Math.max(run.until, (Date.now() + leastMs) / 1_000) }
-    for (const place of places) {
+    for (const listed of places) {
       if (isOver(closing)) return false
+      // The clock of a test company may have been moved since.
+      const place = { ...listed, ...(await placeOf(deps.pool, listed.namespaceId, listed.fill)) }
+      const passBegan = Date.now() * MICROS_PER_MS
       const mark = await readMark(deps, place)
       const { seen, countedUpTo } = await rateContracts(deps, closing, place, { isOpen: false, failures })
       if (isOver(closing)) return false
-      await removeOthers(deps, place, seen)
+      await removeOthers(deps, place, { seen, passBegan })
       if (failures.some(({ namespaceId }) => namespaceId === place.namespaceId)) continue
       await deps.runs.note(place.namespaceId, run.dueAt, Math.min(mark, countedUpTo))
       deps.reached('rating-noted')
     }
     if (failures[0] !== undefined) throw failures[0].error
     return true
+  }
+}
+
+/** Lets other work have at most as much time as passes between its turns, however much of it waits. */
+function alternating(work: RateContractsDeps['besides']): RateContractsDeps['besides'] {
+  let [endedAt, tookMs] = [-Infinity, 0]
+  return async (signal) => {
+    const began = performance.now()
+    if (began - endedAt < tookMs) return
+    await work(signal)
+    endedAt = performance.now()
+    tookMs = endedAt - began
   }
 }
 
@@ -142,6 +158,7 @@ async function rateContracts(
   { isOpen, failures }: { isOpen: boolean; failures: Failure[] },
 ): Promise<Contracts> {
   const { namespaceId } = place
+  const passBegan = Date.now() * MICROS_PER_MS
   const now = nowIn(place)
   const seen = new Set<string>()
   let countedUpTo = Infinity
@@ -167,7 +184,9 @@ async function rateContracts(
       if (!isOpen)
         await deps.rated.remove(
           namespaceId,
-          [...ofContract.values()].filter(({ startsAt }) => !starts.has(startsAt)),
+          [...ofContract.values()].filter(
+            (state) => !starts.has(state.startsAt) && !isRatedIn(state, passBegan),
+          ),
         )
       for (const period of all) {
         if (period.endAt > now !== isOpen) continue
@@ -244,8 +263,11 @@ async function ratePeriods(
 }
 
 /** A rating of the future is of a clock that was ahead, and has gone back. */
-const isRatedSince = ({ ratedAt }: RatedState, { dueAt }: Pick<RatingRun, 'dueAt'>): boolean =>
-  ratedAt >= dueAt * MICROS_PER_SECOND && ratedAt <= Date.now() * MICROS_PER_MS
+const isRatedIn = ({ ratedAt }: RatedState, began: Micros): boolean =>
+  ratedAt >= began && ratedAt <= Date.now() * MICROS_PER_MS
+
+const isRatedSince = (state: RatedState, { dueAt }: Pick<RatingRun, 'dueAt'>): boolean =>
+  isRatedIn(state, dueAt * MICROS_PER_SECOND)
 
 /** Whether a period must be rated in this run. @param days those on which usage of its account changed */
 function isDue(
@@ -282,12 +304,14 @@ async function changedDays(
 async function removeOthers(
   { rated }: RateContractsDeps,
   { namespaceId }: Place,
-  seen: ReadonlySet<string>,
+  { seen, passBegan }: { seen: ReadonlySet<string>; passBegan: Micros },
 ): Promise<void> {
   const others = (await rated.listContracts(namespaceId)).filter((id) => !seen.has(id))
-  for (let from = 0; from < others.length; from += CONTRACTS_AT_ONCE)
+  for (let from = 0; from < others.length; from += CONTRACTS_AT_ONCE) {
+    const states = await rated.list(namespaceId, others.slice(from, from + CONTRACTS_AT_ONCE))
     await rated.remove(
       namespaceId,
-      await rated.list(namespaceId, others.slice(from, from + CONTRACTS_AT_ONCE)),
+      states.filter((state) => !isRatedIn(state, passBegan)),
     )
+  }
 }

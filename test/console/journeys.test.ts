@@ -203,7 +203,7 @@ describe('journeys through the console', function () {
       await page.getByRole('button', { name: 'Grant it' }).click()
       await page.getByRole('cell', { name: '250.5 tokens' }).waitFor()
       expect(lost).to.equal(2)
-      expect(await page.locator('.balance__value .decimal').first().textContent()).to.equal('250.5')
+      await page.locator('.balance__value .decimal').filter({ hasText: '250.5' }).waitFor()
       const { body } = await world.api.get<{ data: unknown[] }>(`/v2/grants?account_id=${id}`)
       expect(body.data).to.have.length(1)
     })

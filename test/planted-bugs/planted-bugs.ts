@@ -2051,6 +2051,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/rate-contracts'],
   },
   {
+    name: 'the end of a run removes ratings that were made during it',
+    file: 'services/rollup/rate-contracts.ts',
+    right: 'states.filter((state) => !isRatedIn(state, passBegan))',
+    wrong: 'states',
+    suites: ['services/rollup/rate-changed'],
+  },
+  {
     name: 'the amount of a day is computed from the usage of the day alone',
     file: 'shared/previews/rate-period.ts',
     right: 'mergeRows([...(soFar.get(piece) ?? []), ...rows])',

@@ -103,7 +103,8 @@ function partsOf({ range, begunIn, order }: EventPage, rollups: RolledPage): Par
     const inside = intersect(span, closed)
     if (inside === undefined) return []
     const isWhole = lengthOf(inside) === lengthOf(span) && !isWithin(begunIn, span)
-    const part: Part = { ...span, least: isWhole ? span.least : 0, expected: span.least }
+    // A marked day without rollups may have as many events as it has rows.
+    const part: Part = { ...span, least: isWhole ? span.least : 0, expected: span.least || span.cost }
     return [piece(part, inside)]
   })
   const open = intersect(known, { startAt: openFrom, endAt: Infinity })

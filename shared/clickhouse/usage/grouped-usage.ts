@@ -29,7 +29,7 @@ import { VALUE_KIND, valueInText } from './property-value.ts'
 import { aggregateFromRow } from './usage-aggregates.ts'
 
 /**
- * Limits of usage by property. They keep the work of one request, and its memory, small.
+ * Limits of usage by group. They keep the work of one request, and its memory, small.
  *
  * @internal
  */
@@ -41,6 +41,8 @@ export const GROUP_LIMITS = {
   /** The most rows of an answer of ClickHouse, and their bytes. Only such texts can make it so large. */
   rows: 200_000,
   bytes: 64 * 1_024 * 1_024,
+  /** The most bytes of memory that ClickHouse may use for a statement. It grows with groups and periods. */
+  memory: 1_024 * 1_024 * 1_024,
 }
 type Limits = typeof GROUP_LIMITS
 
@@ -50,6 +52,7 @@ export interface GroupedUsageReader {
    * The usage by account, through rollups.
    *
    * @param signal ends the wait for a permit
+   * @throws DomainError unprocessable when it takes too much memory
    */
   byAccount(namespaceId: string, wanted: GroupedWanted, signal?: AbortSignal): Promise<GroupedUsage>
 
@@ -59,7 +62,7 @@ export interface GroupedUsageReader {
    *
    * @param signal ends the wait for a permit
    * @throws DomainError overloaded when the read waited too long for a permit; unprocessable when the property has too
-   *   many values
+   *   many values, or when it takes too much memory
    */
   byProperty(
     namespaceId: string,
@@ -123,10 +126,15 @@ async function readByAccount(
 ): Promise<GroupedUsage> {
   if (forRank === undefined || forUsage === undefined) return NOTHING
   const { query, params } = rankStatement(forRank, wanted.aggregation, wanted.limit)
-  const ranked = await queryRows<RankedRow>(client, query, params)
-  const names = ranked.map(({ grp }) => grp)
-  const collected = await readGroups(client, wanted, forUsage, names, undefined, limits)
-  return groupedUsageOf(collected, wanted)
+  try {
+    const ranked = await queryRows<RankedRow>(client, query, params, memoryLimit(limits))
+    const names = ranked.map(({ grp }) => grp)
+    const collected = await readGroups(client, wanted, forUsage, names, undefined, limits)
+    return groupedUsageOf(collected, wanted)
+  } catch (err) {
+    if (isTooMuchMemory(err)) throw tooMuchMemory()
+    throw err
+  }
 }
 
 async function readByProperty(
@@ -145,6 +153,7 @@ async function readByProperty(
       if (!collected.hasNewText) return usage
     }
   } catch (err) {
+    if (isTooMuchMemory(err)) throw tooMuchMemory()
     if (!(err instanceof ClickHouseError)) throw err
     if (err.code === TOO_MANY_GROUPS) throw tooManyValues(limits)
     if (err.code === TOO_LARGE_RESULT) throw tooManyTexts(limits)
@@ -156,6 +165,17 @@ async function readByProperty(
 /** ClickHouse's codes for a GROUP BY with too many rows, and for a result that is too large. */
 const TOO_MANY_GROUPS = '158'
 const TOO_LARGE_RESULT = '396'
+const MEMORY_LIMIT_EXCEEDED = '241'
+
+/** Whether the statement came to its own limit. That of all statements together has the same code. */
+const isTooMuchMemory = (err: unknown): boolean =>
+  err instanceof ClickHouseError && err.code === MEMORY_LIMIT_EXCEEDED && !/\(total\)/i.test(err.message)
+
+const tooMuchMemory = () =>
+  new DomainError(
+    'unprocessable',
+    'there are too many groups and periods in the range to read at once; ask for a shorter range, or without a period',
+  )
 
 const tooManyValues = ({ values }: Limits) =>
   new DomainError(
@@ -196,7 +216,9 @@ async function rankValues(
   const texts = ranked.filter(isText)
   if (texts.length > limits.texts) throw tooManyTexts(limits)
   const inTexts = new Set<string>()
+  const turns = yielder(SMALL_STEPS)
   for (const { grp } of texts) {
+    if (turns.isDue()) await turns.yieldToOthers()
     const value = valueInText(grp, property)
     if (value !== undefined) inTexts.add(value)
   }
@@ -204,10 +226,13 @@ async function rankValues(
   return [...inTexts, ...others.map(({ grp }) => grp)]
 }
 
-const resultLimits = ({ rows, bytes }: Limits): ClickHouseSettings => ({
-  max_result_rows: String(rows),
-  max_result_bytes: String(bytes),
+const memoryLimit = ({ memory }: Limits): ClickHouseSettings => ({ max_memory_usage: String(memory) })
+
+const resultLimits = (limits: Limits): ClickHouseSettings => ({
+  max_result_rows: String(limits.rows),
+  max_result_bytes: String(limits.bytes),
   result_overflow_mode: 'throw',
+  ...memoryLimit(limits),
 })
 
 /** A series while its rows are collected. */

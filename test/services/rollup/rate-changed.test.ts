@@ -173,6 +173,28 @@ describe('rated usage of contracts that were changed since the last run', functi
     expect(rated).to.equal(2)
   })
 
+  it('keeps them when the run ends, whenever they were made', async () => {
+    const world = await makeStoredWorld(running)
+    const rater = openRater(running)
+    let made = 0
+    for (let nth = 1; nth <= 8; nth++) {
+      await makeContract(world, 2) // so that the run has something to rate after it has listed the contracts
+      let calls = 0
+      let contract: string | undefined
+      const busy = openRater(running, undefined, async () => {
+        if (++calls !== nth) return
+        contract = await makeContract(world, 2)
+        await copier.copyAll()
+        await rater.turnAll()
+      })
+      await busy.run()
+      if (contract === undefined) continue
+      made++
+      expect(await countPeriods(world, contract), `made at turn ${nth}`).to.equal(2)
+    }
+    expect(made).to.be.greaterThan(3)
+  })
+
   it('goes on with the others if a contract cannot be rated, which the next run tries again', async () => {
     const world = await makeStoredWorld(running)
     const contracts = [await makeContract(world, 1), await makeContract(world, 1)]

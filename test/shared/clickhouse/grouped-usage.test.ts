@@ -273,6 +273,18 @@ describe('usage by group', function () {
     await compareGroups(makeReader(), namespaceId, model, { ...PLAIN, limit: 200 }, 'long')
   })
 
+  it('refuses what takes too much memory in ClickHouse', async () => {
+    const { namespaceId } = await storeEach([{ model: 'a' }])
+    const limited = makeReader(stage.client, { ...GROUP_LIMITS, memory: 1_000 })
+    for (const err of [
+      await failureOf(limited.byProperty(namespaceId, PLAIN, 'model')),
+      await failureOf(limited.byAccount(namespaceId, PLAIN)),
+    ]) {
+      expect(err).to.be.instanceOf(DomainError).with.property('code', 'unprocessable')
+      expect((err as Error).message).to.include('there are too many groups and periods')
+    }
+  })
+
   it('refuses more values, and more texts that ClickHouse cannot read, than the limits', async () => {
     const { namespaceId } = await storeEach([{ model: 'a' }, { model: 'b' }, { model: 'c' }, { model: 'a' }])
     const limited = makeReader(stage.client, { ...GROUP_LIMITS, values: 2, texts: 1 })
