@@ -2054,7 +2054,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'the end of a run removes ratings that were made during it',
     file: 'services/rollup/rate-contracts.ts',
     right: 'states.filter((state) => !isRatedIn(state, passBegan))',
-    wrong: 'states',
+    wrong: 'states.filter((state) => !isRatedIn(state, 2 * passBegan))',
     suites: ['services/rollup/rate-changed'],
   },
   {
