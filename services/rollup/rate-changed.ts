@@ -1,16 +1,9 @@
 import type { DimensionCopy, dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import { contractRepository } from '../../shared/postgres/contracts.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
-import {
-  isChanged,
-  nowIn,
-  periodsOf,
-  placeOf,
-  rateOnePeriod,
-  type RateOnePeriodDeps,
-} from './rate-one-period.ts'
+import { isChanged, nowIn, periodsOf, placeNow, type RatingDeps, readTogether } from './rate-periods.ts'
 
-export interface RateChangedDeps extends RateOnePeriodDeps {
+export interface RateChangedDeps extends RatingDeps {
   copies: Pick<ReturnType<typeof dimensionRepository>, 'current' | 'listChangedContracts'>
   /** When the last run was due, in Unix seconds. It has rated, or will rate, every contract that was changed before. */
   lastDueAt: () => number
@@ -106,7 +99,7 @@ async function rateSome(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { pool, rated } = deps
-  const place = await placeOf(pool, namespaceId, fill)
+  const place = await placeNow(pool, { namespaceId, fill })
   const contract = await inNamespace(pool, namespaceId, (db) =>
     contractRepository(db).findRecord(namespaceId, contractId),
   )
@@ -122,9 +115,11 @@ async function rateSome(
   const changed = periods
     .map((period) => ({ contract, period, state: byStart.get(period.startAt) }))
     .filter((one) => isChanged(one, place))
-  for (const one of changed.slice(0, PERIODS_A_TURN)) {
+  if (changed.length === 0) return true
+  const rates = await readTogether(deps, place, changed.slice(0, PERIODS_A_TURN), signal)
+  for (const rate of rates) {
     signal.throwIfAborted()
-    await rateOnePeriod(deps, place, one, signal)
+    await rate()
   }
-  return changed.length <= PERIODS_A_TURN
+  return rates.length === changed.length
 }

@@ -19,12 +19,13 @@ import {
   type OnePeriod,
   periodsOf,
   type Place as PlaceAlone,
-  placeOf,
-  type RateOnePeriodDeps,
+  placeNow,
+  type PlaceNow,
+  type RatingDeps,
   readTogether,
-} from './rate-one-period.ts'
+} from './rate-periods.ts'
 
-export interface RateContractsDeps extends RateOnePeriodDeps {
+export interface RateContractsDeps extends RatingDeps {
   runs: ReturnType<typeof ratingRunRepository>
   copies: Pick<ReturnType<typeof dimensionRepository>, 'current'>
   /** Returns a time. ClickHouse has all events that were accepted before this time. */
@@ -83,15 +84,12 @@ export function contractRater(given: RateContractsDeps): (run: RatingRun) => Pro
     // Periods that are over get at least as much time as open ones, however soon the next run is due.
     const leastMs = Math.max(Date.now() - began, CLOSED_MS_MIN)
     const closing = { ...run, until: Math.max(run.until, (Date.now() + leastMs) / 1_000) }
-    for (const listed of places) {
+    for (const place of places) {
       if (isOver(closing)) return false
-      // The clock of a test company may have been moved since.
-      const place = { ...listed, ...(await placeOf(deps.pool, listed.namespaceId, listed.fill)) }
-      const passBegan = Date.now() * MICROS_PER_MS
       const mark = await readMark(deps, place)
-      const { seen, countedUpTo } = await rateContracts(deps, closing, place, { isOpen: false, failures })
+      const { countedUpTo, ...pass } = await rateContracts(deps, closing, place, { isOpen: false, failures })
       if (isOver(closing)) return false
-      await removeOthers(deps, place, { seen, passBegan })
+      await removeOthers(deps, place, pass)
       if (failures.some(({ namespaceId }) => namespaceId === place.namespaceId)) continue
       await deps.runs.note(place.namespaceId, run.dueAt, Math.min(mark, countedUpTo))
       deps.reached('rating-noted')
@@ -129,7 +127,7 @@ async function listPlaces(
     if (last?.dueAt === dueAt) continue
     // Runs of long ago are forgotten, for example when ratings were off.
     const since = last?.completeUpTo ?? (await rated.countedUpTo(namespaceId))
-    places.push({ ...(await placeOf(pool, namespaceId, fill)), since })
+    places.push({ namespaceId, fill, since })
   }
   return places.sort((a, b) => (a.since ?? 0) - (b.since ?? 0))
 }
@@ -140,8 +138,10 @@ async function readMark({ pool, listedUpTo }: RateContractsDeps, { namespaceId }
   return unixSeconds(await inNamespace(pool, namespaceId, (db) => completeUpTo(db, namespaceId, loadedUpTo)))
 }
 
-interface Contracts {
-  /** Their ids. */
+/** What a pass through the contracts of a namespace found. */
+interface Pass {
+  began: Micros
+  /** The ids of all contracts. */
   seen: Set<string>
   /**
    * The time up to which the usage of all final periods that were left as they are is counted, in Unix seconds. Those
@@ -154,20 +154,19 @@ interface Contracts {
 async function rateContracts(
   deps: RateContractsDeps,
   run: RatingRun,
-  place: Place,
+  listed: Place,
   { isOpen, failures }: { isOpen: boolean; failures: Failure[] },
-): Promise<Contracts> {
+): Promise<Pass> {
+  const place = await placeNow(deps.pool, listed)
   const { namespaceId } = place
-  const passBegan = Date.now() * MICROS_PER_MS
   const now = nowIn(place)
-  const seen = new Set<string>()
-  let countedUpTo = Infinity
+  const pass: Pass = { began: Date.now() * MICROS_PER_MS, seen: new Set(), countedUpTo: Infinity }
   const mayGoOn = async () => {
     await deps.besides(run.signal)
     return !isOver(run)
   }
   for (let startingAfter: string | undefined; ;) {
-    if (!(await mayGoOn())) return { seen, countedUpTo }
+    if (!(await mayGoOn())) return pass
     const page = await inNamespace(deps.pool, namespaceId, (db) =>
       contractRepository(db).listRecords(namespaceId, {}, { limit: CONTRACTS_AT_ONCE, startingAfter }),
     )
@@ -177,7 +176,7 @@ async function rateContracts(
     const changed = isOpen ? new Map<string, Set<number>>() : await changedDays(deps, place, contracts)
     const due: OnePeriod[] = []
     for (const contract of contracts) {
-      seen.add(contract.id)
+      pass.seen.add(contract.id)
       const ofContract = new Map((states.get(contract.id) ?? []).map((state) => [state.startsAt, state]))
       const all = periodsOf(contract, now)
       const starts = new Set(all.map(({ startAt }) => startAt))
@@ -185,7 +184,7 @@ async function rateContracts(
         await deps.rated.remove(
           namespaceId,
           [...ofContract.values()].filter(
-            (state) => !starts.has(state.startsAt) && !isRatedIn(state, passBegan),
+            (state) => !starts.has(state.startsAt) && !isRatedIn(state, pass.began),
           ),
         )
       for (const period of all) {
@@ -195,14 +194,14 @@ async function rateContracts(
         const one = { contract, period, state }
         if (isDue(one, place, { days, dueAt: run.dueAt })) due.push(one)
         else if (state?.isFinal === true && isRatedSince(state, run))
-          countedUpTo = Math.min(countedUpTo, state.usageAsOf)
+          pass.countedUpTo = Math.min(pass.countedUpTo, state.usageAsOf)
       }
     }
     for (const periods of nearInTime(due)) {
-      if (!(await mayGoOn())) return { seen, countedUpTo }
+      if (!(await mayGoOn())) return pass
       await ratePeriods(deps, run, place, { periods, failures })
     }
-    if (!page.hasMore) return { seen, countedUpTo }
+    if (!page.hasMore) return pass
     startingAfter = ids.at(-1)
   }
 }
@@ -231,7 +230,7 @@ function nearInTime(periods: readonly OnePeriod[]): OnePeriod[][] {
 async function ratePeriods(
   deps: RateContractsDeps,
   run: RatingRun,
-  place: Place,
+  place: PlaceNow,
   { periods, failures }: { periods: readonly OnePeriod[]; failures: Failure[] },
 ): Promise<void> {
   const fail = (one: OnePeriod | undefined, cause: unknown) => {
@@ -304,14 +303,14 @@ async function changedDays(
 async function removeOthers(
   { rated }: RateContractsDeps,
   { namespaceId }: Place,
-  { seen, passBegan }: { seen: ReadonlySet<string>; passBegan: Micros },
+  { seen, began }: Pick<Pass, 'seen' | 'began'>,
 ): Promise<void> {
   const others = (await rated.listContracts(namespaceId)).filter((id) => !seen.has(id))
   for (let from = 0; from < others.length; from += CONTRACTS_AT_ONCE) {
     const states = await rated.list(namespaceId, others.slice(from, from + CONTRACTS_AT_ONCE))
     await rated.remove(
       namespaceId,
-      states.filter((state) => !isRatedIn(state, passBegan)),
+      states.filter((state) => !isRatedIn(state, began)),
     )
   }
 }

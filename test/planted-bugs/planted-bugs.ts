@@ -1989,7 +1989,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a period is called final while it is open',
-    file: 'services/rollup/rate-one-period.ts',
+    file: 'services/rollup/rate-periods.ts',
     right: 'made.period.endAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)',
     wrong: 'made.period.startAt <= made.usageAsOf + Math.floor(aheadMs / 1_000)',
     suites: ['services/rollup/rate-contracts'],
@@ -2053,8 +2053,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the end of a run removes ratings that were made during it',
     file: 'services/rollup/rate-contracts.ts',
-    right: 'states.filter((state) => !isRatedIn(state, passBegan))',
-    wrong: 'states.filter((state) => !isRatedIn(state, 2 * passBegan))',
+    right: 'states.filter((state) => !isRatedIn(state, began))',
+    wrong: 'states.filter((state) => !isRatedIn(state, 2 * began))',
     suites: ['services/rollup/rate-changed'],
   },
   {

@@ -16,7 +16,7 @@ import type { RatePeriods } from '../../shared/previews/rate-period.ts'
 import { MICROS_PER_MS } from '../../shared/time/microsecond-clock.ts'
 import type { RollupPoint } from './crash-points.ts'
 
-export interface RateOnePeriodDeps {
+export interface RatingDeps {
   pool: Pool
   rated: ReturnType<typeof ratedPeriodRepository>
   ratePeriods: RatePeriods
@@ -28,10 +28,13 @@ export interface RateOnePeriodDeps {
 /** A namespace whose contracts are rated. */
 export interface Place {
   namespaceId: string
-  /** How far the clock of a test company is ahead. */
-  aheadMs: number
   /** See basisOf. */
   fill: number
+}
+
+/** A namespace, and how far its clock is ahead if it is that of a test company. */
+export interface PlaceNow extends Place {
+  aheadMs: number
 }
 
 /** A period of a contract, and how it was rated before. */
@@ -44,14 +47,16 @@ export interface OnePeriod {
 /** After each period it rests for as long as it worked, but not longer than this. */
 const REST_MS_MAX = 200
 
-export const placeOf = async (pool: Pool, namespaceId: string, fill: number): Promise<Place> => ({
-  namespaceId,
-  aheadMs: await inNamespace(pool, namespaceId, (db) => namespaceClockRepository(db).aheadMs(namespaceId)),
-  fill,
+/** Reads the clock of a namespace, which may have been moved since. */
+export const placeNow = async <Of extends Place>(pool: Pool, place: Of): Promise<Of & PlaceNow> => ({
+  ...place,
+  aheadMs: await inNamespace(pool, place.namespaceId, (db) =>
+    namespaceClockRepository(db).aheadMs(place.namespaceId),
+  ),
 })
 
 /** The present second in a namespace. */
-export const nowIn = ({ aheadMs }: Place): number => Math.floor((Date.now() + aheadMs) / 1_000)
+export const nowIn = ({ aheadMs }: PlaceNow): number => Math.floor((Date.now() + aheadMs) / 1_000)
 
 /** The periods that have begun, the newest first. */
 export function periodsOf(contract: ContractRecord, now: number): TimeRange[] {
@@ -70,26 +75,16 @@ export function periodsOf(contract: ContractRecord, now: number): TimeRange[] {
 export const isChanged = ({ contract, state }: Omit<OnePeriod, 'period'>, { fill }: Place): boolean =>
   state?.basis !== basisOf(contract, fill)
 
-/** Rates a period and stores it. Does nothing if its contract does not exist any more. */
-export async function rateOnePeriod(
-  deps: RateOnePeriodDeps,
-  place: Place,
-  one: OnePeriod,
-  signal: AbortSignal,
-): Promise<void> {
-  const [rate] = await readTogether(deps, place, [one], signal)
-  await rate?.()
-}
-
 /**
  * Reads what the ratings of periods need.
  *
  * @param periods of about the same time: see RatePeriods
- * @returns for each period a function that rates and stores it. If all at once would be too much, only for the first
+ * @returns for each period a function that rates and stores it, and does nothing if its contract does not exist any
+ *   more. If all at once would be too much, only for the first
  */
 export async function readTogether(
-  { rated, ratePeriods, reached, onRated }: RateOnePeriodDeps,
-  place: Place,
+  { rated, ratePeriods, reached, onRated }: RatingDeps,
+  place: PlaceNow,
   periods: readonly OnePeriod[],
   signal: AbortSignal,
 ): Promise<(() => Promise<void>)[]> {
