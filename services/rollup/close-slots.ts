@@ -1,7 +1,8 @@
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/clickhouse/rollups/usage-cover.ts'
+import { dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { monthOf } from '../../shared/domain/month.ts'
+import { DAY_S } from '../../shared/domain/time-range.ts'
 import { passOverMarks } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 

@@ -2,6 +2,7 @@ import type { dimensionRepository } from '../../shared/clickhouse/dimensions.ts'
 import type { RatedState, ratingRunRepository } from '../../shared/clickhouse/rated-periods.ts'
 import { groupBy } from '../../shared/collections/group-by.ts'
 import type { ContractRecord } from '../../shared/domain/billing/stored-contract.ts'
+import { DAY_S } from '../../shared/domain/time-range.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { completeUpTo } from '../../shared/postgres/complete-up-to.ts'
 import { contractRepository } from '../../shared/postgres/contracts.ts'
@@ -19,8 +20,8 @@ import {
   type OnePeriod,
   periodsOf,
   type Place as PlaceAlone,
-  placeNow,
   type PlaceNow,
+  placeNow,
   type RatingDeps,
   readTogether,
 } from './rate-periods.ts'
@@ -57,7 +58,6 @@ interface Place extends PlaceAlone {
 const CONTRACTS_AT_ONCE = 50
 /** The usage of so many periods is read together at most: other work waits until they are rated. */
 const PERIODS_AT_ONCE = 50
-const DAY_S = 86_400
 /** The least time for periods that are over, in each run. */
 const CLOSED_MS_MIN = 60_000
 /** If so many periods fail in a run, something is wrong with a database, and the others would fail, too. */

@@ -3,10 +3,10 @@ import type { MarkedInsert, MarksAfter } from '../../shared/clickhouse/rollups/d
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
-import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/clickhouse/rollups/usage-cover.ts'
+import { dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { groupBy } from '../../shared/collections/group-by.ts'
 import { monthAfter, monthOf } from '../../shared/domain/month.ts'
-import type { TimeRange } from '../../shared/domain/time-range.ts'
+import { DAY_S, type TimeRange } from '../../shared/domain/time-range.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
 export interface Recomputed {

@@ -1,9 +1,11 @@
 import { formatRatio, isZeroRatio, type Ratio, RATIO_ZERO, roundHalfUp } from '../amount/ratio.ts'
 import type { DailyLine } from '../domain/billing/daily-lines.ts'
 import type { RatedPeriod } from '../domain/billing/rated-period.ts'
+import { DAY_S } from '../domain/time-range.ts'
 import { isMetric } from '../domain/usage-source.ts'
 import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
+import { isoDay } from './rollups/time-params.ts'
 
 /** What is known about a period that was rated. Times are Unix seconds. */
 export interface RatedState {
@@ -202,7 +204,7 @@ function columnsOfLine({ day, kind, line, source, startAt, added, toDate }: Dail
   const terms = line?.price.terms
   const unit = terms?.model === 'per_unit' ? terms : undefined
   return {
-    day: new Date(day * 86_400_000).toISOString().slice(0, 10),
+    day: isoDay(day * DAY_S),
     kind,
     contract_line_id: line?.lineId ?? null,
     starts_at: startAt,

@@ -1,10 +1,8 @@
 import { monthAfter, monthOf, monthsAfter } from './month.ts'
-import type { TimeRange } from './time-range.ts'
+import { DAY_S, type TimeRange } from './time-range.ts'
 
 /** A unit of the UTC calendar by which usage is grouped. */
 export type Period = 'day' | 'month'
-
-const DAY_S = 86_400
 
 /** The starts of all UTC days or months that overlap a half-open range, in order; empty for an empty range. */
 export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): number[] {

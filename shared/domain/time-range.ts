@@ -4,6 +4,9 @@
  */
 export const KEY_BUCKET_S = 300
 
+/** The length of a UTC day in seconds. */
+export const DAY_S = 86_400
+
 /** The last second that a 32-bit time can hold. */
 export const LAST_SECOND = 2 ** 32 - 1
 

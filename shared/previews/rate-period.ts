@@ -13,7 +13,7 @@ import type { PriceRecord } from '../domain/billing/price-record.ts'
 import type { UsageRow } from '../domain/billing/rate-usage.ts'
 import type { RatedPeriod } from '../domain/billing/rated-period.ts'
 import type { ContractRecord } from '../domain/billing/stored-contract.ts'
-import { intersect, type TimeRange } from '../domain/time-range.ts'
+import { DAY_S, intersect, type TimeRange } from '../domain/time-range.ts'
 import { yielder } from '../lifecycle/yielder.ts'
 import { accountRepository } from '../postgres/accounts.ts'
 import { completeUpTo } from '../postgres/complete-up-to.ts'
@@ -55,7 +55,6 @@ export type RatePeriods = (
   signal: AbortSignal,
 ) => Promise<RatePeriod[]>
 
-const DAY_S = 86_400
 /** About the most rows of usage that are in memory at once, unless a month of one contract has more. */
 const ROWS_MAX = 20_000
 /** A month that begins within a day has parts of 32 days. */

@@ -3,10 +3,11 @@ import { type ClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.t
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { IS_MARK, STANDS } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { DAY_S, dayOf, oldestSlotTotalsDay } from '../../shared/clickhouse/rollups/usage-cover.ts'
+import { dayOf, oldestSlotTotalsDay } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../shared/domain/month.ts'
+import { DAY_S } from '../../shared/domain/time-range.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
 /** Longer than a process caches the epoch. */

@@ -2,7 +2,7 @@ import { addAmounts, type Amount, ZERO } from '../../../shared/amount/amount.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { type Balance, balanceOf } from '../../../shared/domain/balance.ts'
 import { periodStartsIn } from '../../../shared/domain/period.ts'
-import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
+import { ALL_TIME, DAY_S, type TimeRange } from '../../../shared/domain/time-range.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
@@ -10,8 +10,6 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { type GrantChanges, readGrantChanges } from '../../../shared/postgres/grant-changes.ts'
 import { requireKnown } from '../usage/require-known.ts'
 import { requireFewDays, requireForwards } from '../usage/usage-query.ts'
-
-const DAY_S = 86_400
 
 /** The balance at the end of a UTC day, or now. */
 interface DayBalance extends Balance {

@@ -15,7 +15,7 @@ import {
   simulationTotals,
 } from '../../../shared/domain/billing/simulate.ts'
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
-import type { TimeRange } from '../../../shared/domain/time-range.ts'
+import { DAY_S, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
@@ -89,7 +89,6 @@ const RANGE_DAYS_MAX = 366
 const ACCOUNT_PERIODS_MAX = 500_000
 /** The maximum number of lines. Each account has a line in each period for each price that the rates name. */
 const LINES_MAX = 10_000_000
-const DAY_S = 86_400
 
 /**
  * Computes the amounts that accounts would pay under a card, compared with the baseline. Lines are for whole periods,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { DAY_S } from '../../../shared/domain/time-range.ts'
 
 /** The few resources of a seed. They refer to each other by their indexes in the lists. */
 export interface SeedData {
@@ -34,7 +35,6 @@ export interface SeedUsage {
   properties: Readonly<Record<string, string>>
 }
 
-const DAY_S = 86_400
 export const USAGE_DAYS = 90
 
 const NAMES = ['Acme Robotics', 'Blue Harbour', 'Cinder Labs', 'Dovetail', 'Elm Street Media', 'Foxglove']

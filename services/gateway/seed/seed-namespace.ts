@@ -1,6 +1,7 @@
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import { newId, newUuid } from '../../../shared/domain/ids.ts'
+import { DAY_S } from '../../../shared/domain/time-range.ts'
 import { findTimeFault } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
@@ -39,7 +40,6 @@ export type SeedNamespace = (
   seed: number,
 ) => Promise<SeededNamespace>
 
-const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**

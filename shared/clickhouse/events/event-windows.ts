@@ -1,6 +1,6 @@
 import type { ListOrder } from '../../domain/page.ts'
-import { intersect, KEY_BUCKET_S, keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
-import { DAY_S, type RollupState, type UsageCover } from '../rollups/usage-cover.ts'
+import { DAY_S, intersect, KEY_BUCKET_S, keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
+import { type RollupState, type UsageCover } from '../rollups/usage-cover.ts'
 
 /** A day or a slot that has events of a list, by the rollups. */
 export interface RolledEvents extends TimeRange {
@@ -73,11 +73,12 @@ const READ_S = [DAY_S, 30 * DAY_S]
  */
 export function eventWindows(page: EventPage, rollups: RolledPage): EventWindows {
   const parts = partsOf(page, rollups)
+  const lastCertain = parts.findLastIndex(({ least }) => least > 0)
   const taken: Part[] = []
   let [certain, cost] = [0, 0]
   for (const part of parts) {
     if (certain >= page.wanted) break
-    const isMoreCertain = rollups.isCut || parts.slice(taken.length).some(({ least }) => least > 0)
+    const isMoreCertain = rollups.isCut || taken.length <= lastCertain
     if (certain > 0 && cost + part.cost > ROWS_MAX && isMoreCertain) break
     taken.push(part)
     certain += part.least

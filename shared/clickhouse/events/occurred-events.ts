@@ -8,7 +8,7 @@ import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import { type RollupStateReader, rollupStateReader } from '../rollups/rollup-state.ts'
 import type { UsageCover } from '../rollups/usage-cover.ts'
 import { propertyToken } from '../usage/property-token.ts'
-import { settingsOf, WITH_PROPERTY } from '../usage/usage-aggregates.ts'
+import { OF_ACCOUNT, settingsOf, WITH_PROPERTY } from '../usage/usage-aggregates.ts'
 import { type EventPage, eventWindows } from './event-windows.ts'
 import { readRolledPage, UNROLLED } from './rolled-page.ts'
 import type { UsageEventFilter } from './usage-event-list.ts'
@@ -42,7 +42,6 @@ const KEYS = `
 const KEYS_WITH_PROPERTY = `
   SELECT concat('event_', lower(hex(id))) AS event_id, account_id AS account FROM usage_events FINAL`
 const OF_NAMESPACE = 'namespace_id = {namespaceId:String}'
-const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const AFTER: Record<ListOrder, string> = {
   oldest: 'AND id > toFixedString(unhex({after:String}), 16)',

@@ -1,9 +1,9 @@
 import type { ListOrder } from '../../domain/page.ts'
+import { DAY_S } from '../../domain/time-range.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import type { CachedEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
-import { daysParam } from '../rollups/time-params.ts'
+import { daysParam, isoDay } from '../rollups/time-params.ts'
 import {
-  DAY_S,
   dayOf,
   NO_ROLLUPS,
   oldestSlotDay,
@@ -201,5 +201,3 @@ function rolledFromRow(
     cost: rowsOfDays === undefined ? Number(total) : ofAccount,
   }
 }
-
-const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

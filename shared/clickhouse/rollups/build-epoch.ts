@@ -1,9 +1,10 @@
 import { monthAfter, monthOf } from '../../domain/month.ts'
+import { DAY_S } from '../../domain/time-range.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import type { rollupEpochRepository } from './rollup-epochs.ts'
 import type { rollupTables } from './rollup-tables.ts'
-import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from './usage-cover.ts'
+import { dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from './usage-cover.ts'
 
 export interface BuildEpochDeps {
   client: ClickHouse

@@ -1,7 +1,7 @@
-import { keyBucketOf } from '../../domain/time-range.ts'
+import { DAY_S, keyBucketOf } from '../../domain/time-range.ts'
 import type { CachedEpoch } from './rollup-state.ts'
-import { daysParam, timesParam } from './time-params.ts'
-import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
+import { daysParam, isoDay, timesParam } from './time-params.ts'
+import { oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
 /** The columns that are read from each level of a cover. Names and types must be the same on all levels. */
 export interface CoverRead {
@@ -178,5 +178,3 @@ export function eventsOf(
 
 /** Full days between 1970 and a second. */
 const dayNumber = (second: number): number => Math.floor(second / DAY_S)
-
-const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -5,5 +5,8 @@
 /** SQL for a list of times, from a parameter with Unix seconds. */
 export const timesParam = (name: string): string => `{${name}:Array(UInt32)}::Array(DateTime('UTC'))`
 
+/** A parameter of type Date, from a second of the day. */
+export const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)
+
 /** SQL for a list of days, from a parameter with numbers of days since 1970. */
 export const daysParam = (name: string): string => `{${name}:Array(UInt16)}::Array(Date)`

@@ -1,8 +1,6 @@
 import { groupBy } from '../../collections/group-by.ts'
 import { monthAfter, monthOf } from '../../domain/month.ts'
-import type { TimeRange } from '../../domain/time-range.ts'
-
-export const DAY_S = 86_400
+import { DAY_S, type TimeRange } from '../../domain/time-range.ts'
 
 /** Days younger than this are read by slots where needed. ClickHouse keeps slots for 40 days, which is a wide margin. */
 export const SLOTS_READ_FOR_DAYS = 33

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type AccountKey, nameOfAccount, nameOfAllAccounts } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
-import { DAY_S, dayOf, oldestSlotDay } from '../rollups/usage-cover.ts'
+import { DAY_S } from '../../domain/time-range.ts'
+import { dayOf, oldestSlotDay } from '../rollups/usage-cover.ts'
 
 /** The rollups that sums were read from. */
 interface ReadUpTo {

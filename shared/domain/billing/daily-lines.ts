@@ -6,6 +6,7 @@ import {
   roundHalfUp,
   subtractRatios,
 } from '../../amount/ratio.ts'
+import { DAY_S } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { Invoice } from './invoice.ts'
 import type { InvoiceLine } from './rate-usage.ts'
@@ -46,7 +47,6 @@ interface InvoiceAt {
 
 type LineState = Omit<DailyLine, 'day' | 'added'>
 
-const DAY_S = 86_400
 const PLACES = 18
 const NOTHING: Measures = { quantity: RATIO_ZERO, events: 0n, exactAmount: RATIO_ZERO, amount: RATIO_ZERO }
 

@@ -1,5 +1,5 @@
 import { monthsAfter } from '../month.ts'
-import type { TimeRange } from '../time-range.ts'
+import { DAY_S, type TimeRange } from '../time-range.ts'
 
 /** The length of a contract's periods. */
 export type Cadence = 'day' | 'week' | 'month' | 'quarter' | 'half_year' | 'year'
@@ -10,8 +10,6 @@ export interface Schedule {
   anchorAt: number
   cadence: Cadence
 }
-
-const DAY_S = 86_400
 
 /** Cadences of a fixed length, in seconds. */
 const LENGTH_S: Partial<Record<Cadence, number>> = { day: DAY_S, week: 7 * DAY_S }

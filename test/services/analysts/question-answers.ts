@@ -8,8 +8,8 @@ import {
   ZERO,
 } from '../../../shared/amount/amount.ts'
 import { formatRatio, type Ratio, sumRatios } from '../../../shared/amount/ratio.ts'
-import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import type { DailyLine } from '../../../shared/domain/billing/daily-lines.ts'
+import { DAY_S } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { formatMicros } from '../../../shared/time/micros-text.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'

@@ -5,7 +5,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/events/usage-ev
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
+import { DAY_S } from '../../../shared/domain/time-range.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'

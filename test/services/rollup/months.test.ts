@@ -3,10 +3,9 @@ import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
-import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../../shared/domain/month.ts'
-import { ALL_TIME } from '../../../shared/domain/time-range.ts'
+import { ALL_TIME, DAY_S } from '../../../shared/domain/time-range.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import {
   countMarks,

@@ -5,7 +5,7 @@ import { RATIO_ZERO } from '../../../shared/amount/ratio.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { ROLLUP_TABLES } from '../../../shared/clickhouse/rollups/rollup-table-names.ts'
-import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
+import { dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import {
   type RatedPlan,
@@ -17,7 +17,7 @@ import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { monthOf, monthsAfter } from '../../../shared/domain/month.ts'
 import { type Properties, propertyPairs } from '../../../shared/domain/properties.ts'
-import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
+import { ALL_TIME, DAY_S, type TimeRange } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { eventWindows, type RolledEvents } from '../../../../shared/clickhouse/events/event-windows.ts'
-import { DAY_S, type UsageCover } from '../../../../shared/clickhouse/rollups/usage-cover.ts'
+import { type UsageCover } from '../../../../shared/clickhouse/rollups/usage-cover.ts'
+import { DAY_S } from '../../../../shared/domain/time-range.ts'
 
 const SLOT_S = 300
 /** Days before this have rollups by day, later ones by slot. */

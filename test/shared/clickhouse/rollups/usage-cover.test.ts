@@ -2,14 +2,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   coverUsage,
-  DAY_S,
   dayOf,
   type RollupState,
   SLOTS_READ_FOR_DAYS,
   type UsageCover,
 } from '../../../../shared/clickhouse/rollups/usage-cover.ts'
 import { monthAfter, monthOf } from '../../../../shared/domain/month.ts'
-import type { TimeRange } from '../../../../shared/domain/time-range.ts'
+import { DAY_S, type TimeRange } from '../../../../shared/domain/time-range.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
