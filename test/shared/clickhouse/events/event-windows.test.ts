@@ -126,6 +126,21 @@ describe('where a page of events is read', () => {
     ])
   })
 
+  it('is a part of one day first, where whole days are marked and have no rollups yet', () => {
+    const dirtyDays = Array.from({ length: 30 }, (_, nth) => nth * DAY_S)
+    const { reads } = eventWindows(
+      { range: { startAt: 0, endAt: END }, begunIn: undefined, order: 'newest', wanted: 101 },
+      {
+        state: { slotS: SLOT_S, dirtySlots: [], dirtyDays },
+        openFrom: END,
+        rolled: [],
+        isCut: false,
+        rowsOfDays: new Map(dirtyDays.map((day) => [day, 1_000_000])),
+      },
+    )
+    expect(reads[0]).to.deep.equal({ ranges: [], slots: [30 * DAY_S - SLOT_S], days: [] })
+  })
+
   it('is a day, a month and the rest while there are no rollups', () => {
     const { reads, hasMore } = eventWindows(
       { range: { startAt: 0, endAt: 400 * DAY_S }, begunIn: undefined, order: 'newest', wanted: 101 },
