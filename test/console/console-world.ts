@@ -1,5 +1,8 @@
+import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
+import { useBrowser } from './use-browser.ts'
 
 export interface ConsoleWorld {
   api: ApiClient
@@ -10,6 +13,15 @@ export interface ConsoleWorld {
 }
 
 const DAY_S = 86_400
+
+/** A browser, a Tally, and data of its test company. The suite is pending without a browser; see useBrowser. */
+export async function shareConsole(
+  suite: Mocha.Context,
+): Promise<{ tally: TallyUnderTest; browser: Browser; world: ConsoleWorld }> {
+  const browser = await useBrowser(suite)
+  const tally = await shareTallyUnderTest()
+  return { tally, browser, world: await makeConsoleWorld(tally.url, tally.testKey) }
+}
 
 /** Names as others may write them: long, in several scripts, as markup, as a formula, with a mark that turns the text. */
 export const HOSTILE = {
@@ -22,7 +34,7 @@ export const HOSTILE = {
 }
 
 /** Makes a company's data as the pages show them: usage of many days, grants of all kinds, refills, an archived account. */
-export async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld> {
+async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld> {
   const api = new ApiClient(url, key)
   const customer = await api.create<{ id: string }>('/v2/customers', { name: 'Acme Ltd' })
   const metric = await api.create<{ id: string }>('/v2/metrics', {

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { type RouteName, ROUTES } from '../../console/src/app/routes.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { type ConsoleWorld, makeConsoleWorld } from './console-world.ts'
-import { closeBrowser, type Look, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
+import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { closeBrowser, type Look, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 /** A state of a page: its address, what is seen once it is there, and what is done before it is looked at. */
 interface State {
@@ -82,9 +82,7 @@ describe('every page of the console, four ways', function () {
   let tab: WatchedPage
 
   before(async function () {
-    browser = await useBrowser(this)
-    tally = await shareTallyUnderTest()
-    world = await makeConsoleWorld(tally.url, tally.testKey)
+    ;({ tally, browser, world } = await shareConsole(this))
     tab = await openTab(browser, tally.url)
     await tab.page.goto('/console')
     await signIn(tab, tally.testKey)

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { type ConsoleWorld, HOSTILE, makeConsoleWorld } from './console-world.ts'
-import { closeBrowser, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
+import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { type ConsoleWorld, HOSTILE, shareConsole } from './console-world.ts'
+import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 describe('journeys through the console', function () {
   this.timeout(120_000)
@@ -14,9 +14,7 @@ describe('journeys through the console', function () {
   let tab: WatchedPage
 
   before(async function () {
-    browser = await useBrowser(this)
-    tally = await shareTallyUnderTest()
-    world = await makeConsoleWorld(tally.url, tally.testKey)
+    ;({ tally, browser, world } = await shareConsole(this))
   })
   after(async () => {
     await closeBrowser()
