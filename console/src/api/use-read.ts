@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import type { ApiRequest } from '../format/curl.ts'
-import type { Listing, Reading } from './queries.ts'
+import type { Listing, Reading } from './queries/reading.ts'
 import { walk } from './walk.ts'
 
 /** What a panel shows of a read. */

@@ -1,4 +1,4 @@
-import type { Listing } from './queries.ts'
+import type { Listing } from './queries/reading.ts'
 
 export interface WalkOptions {
   signal?: AbortSignal | undefined

@@ -1,6 +1,6 @@
 import type { Client } from '../api/client.ts'
 import type { Schema } from '../api/contract.ts'
-import { currencyListing, metricListing } from '../api/queries.ts'
+import { currencyListing, metricListing } from '../api/queries/sources.ts'
 import { type Read, useReadAll } from '../api/use-read.ts'
 import { visibleText } from '../format/visible-text.ts'
 

@@ -1,6 +1,6 @@
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { dailyUsageReading } from '../../api/queries.ts'
+import { dailyUsageReading } from '../../api/queries/usage.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
 import { fillPlaces, isZero, sumDecimals } from '../../format/decimal.ts'

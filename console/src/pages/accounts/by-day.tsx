@@ -1,6 +1,6 @@
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { dailyBalanceReading } from '../../api/queries.ts'
+import { dailyBalanceReading } from '../../api/queries/balances.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
 import { compareDecimals } from '../../format/decimal.ts'

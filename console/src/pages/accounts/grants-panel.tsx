@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { grantListing } from '../../api/queries.ts'
+import { grantListing } from '../../api/queries/grants.ts'
 import { useReadList } from '../../api/use-read.ts'
 import { useUrlQuery } from '../../app/url.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'

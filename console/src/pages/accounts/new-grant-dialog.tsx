@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Schema } from '../../api/contract.ts'
-import { BALANCE_CHANGES } from '../../api/queries.ts'
+import { BALANCE_CHANGES } from '../../api/queries/balances.ts'
 import { useWrite } from '../../api/use-write.ts'
 import { useNow } from '../../app/now.ts'
 import { isDecimal } from '../../format/decimal.ts'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { refillConfigurationListing, refillListing } from '../../api/queries.ts'
+import { refillConfigurationListing, refillListing } from '../../api/queries/grants.ts'
 import { useReadList } from '../../api/use-read.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'

@@ -1,5 +1,5 @@
 import { useClient } from '../../api/client.ts'
-import { dailyUsageReading } from '../../api/queries.ts'
+import { dailyUsageReading } from '../../api/queries/usage.ts'
 import { useRead } from '../../api/use-read.ts'
 import { isZero, sumDecimals } from '../../format/decimal.ts'
 import { type DayRange, rangeOfRows, startOfDay, utcDay } from '../../format/time.ts'

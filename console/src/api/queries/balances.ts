@@ -1,0 +1,54 @@
+import type { Client } from '../client.ts'
+import type { ReadPath, ReadQuery, Schema } from '../contract.ts'
+import { AWAIT_MS, FRESH_MS, POLL_MS, type Reading, reading } from './reading.ts'
+
+/** What changes with a grant. */
+export const BALANCE_CHANGES = [
+  '/v2/grants',
+  '/v2/accounts/balances',
+  '/v2/accounts/{account_id}/balance/daily',
+] as const satisfies readonly ReadPath[]
+
+/** The balances of up to 100 accounts. */
+export const balancesReading = (
+  client: Client,
+  accountIds: readonly string[],
+  pollMs?: number,
+): Reading<Schema<'Balances'>> =>
+  reading(
+    client,
+    '/v2/accounts/balances',
+    {},
+    { account_ids: accountIds },
+    {
+      staleMs: FRESH_MS,
+      ...(pollMs === undefined ? {} : { pollMs }),
+    },
+  )
+
+/** The balance of an account in a metric, asked for every second. */
+export const awaitedBalanceReading = (
+  client: Client,
+  { account_id, metric_id }: { account_id: string; metric_id: string },
+): Reading<Schema<'Balance'>> =>
+  reading(
+    client,
+    '/v2/accounts/{account_id}/balance',
+    { account_id },
+    { metric_id },
+    {
+      staleMs: 0,
+      pollMs: AWAIT_MS,
+    },
+  )
+
+/** The balances of one account, asked for again and again. */
+export const accountBalancesReading = (client: Client, id: string): Reading<Schema<'Balances'>> =>
+  balancesReading(client, [id], POLL_MS)
+
+export const dailyBalanceReading = (
+  client: Client,
+  id: string,
+  query: ReadQuery<'/v2/accounts/{account_id}/balance/daily'>,
+): Reading<Schema<'DailyBalances'>> =>
+  reading(client, '/v2/accounts/{account_id}/balance/daily', { account_id: id }, query, { staleMs: FRESH_MS })
