@@ -19,6 +19,7 @@ const RESULTS = {
   close: ['close-100M'],
   simulations: ['simulations-100M'],
   neighbours: ['neighbours'],
+  analysts: ['analysts-10M'],
 } as const
 type Bench = keyof typeof RESULTS
 
@@ -83,6 +84,7 @@ interface Details {
       answers: Record<'report' | 'balance' | 'account', Took>
     }[]
   }
+  analysts: { summed: readonly ({ beside: string } & Took)[] }
 }
 type Results = { [B in Bench]: Result & Details[B] }
 
@@ -130,7 +132,16 @@ function machinesTable(results: Results): Table {
 }
 
 function comparedTables(results: Results): Record<string, Table> {
-  const benches = ['all', 'rollups', 'balances', 'previews', 'close', 'simulations', 'neighbours'] as const
+  const benches = [
+    'all',
+    'rollups',
+    'balances',
+    'previews',
+    'close',
+    'simulations',
+    'neighbours',
+    'analysts',
+  ] as const
   return Object.fromEntries(
     benches.map((bench) => [`${bench} compared`, comparedTable(results[bench].compared)]),
   )
@@ -159,6 +170,7 @@ function detailTables(results: Results): Record<string, Table> {
     storage: tablesTable(storage.tables),
     balances: balancesTable(balances.rows),
     neighbours: neighboursTable(results.neighbours.rows),
+    analysts: besideTable(results.analysts.summed),
   }
 }
 
@@ -248,6 +260,11 @@ const neighboursTable = (rows: Details['neighbours']['rows']): Table => [
     beside === 'alone' ? 'nothing' : beside,
     ...[report, balance, account].map(({ p99Ms }) => shown(p99Ms)),
   ]),
+]
+
+const besideTable = (rows: Details['analysts']['summed']): Table => [
+  ['Beside', 'p50, ms', 'p99, ms'],
+  ...rows.map((row) => [row.beside, ...took(row)]),
 ]
 
 const took = ({ p50Ms, p99Ms }: Took): string[] => [shown(p50Ms), shown(p99Ms)]
