@@ -221,7 +221,11 @@ describe('the audit and the dead letters', function () {
     const line = logged.find((one) => one.includes(template.body.id)) ?? ''
     await log.close()
     await pool.end()
-    const withId = (n: number) => line.replace(template.body.id, `${template.body.id.slice(0, -2)}${n + 10}`)
+    const { id } = template.body
+    const lastByte = parseInt(id.slice(-2), 16)
+    /** The line with an id of its own. */
+    const withId = (n: number) =>
+      line.replace(id, id.slice(0, -2) + ((lastByte + n) % 256).toString(16).padStart(2, '0'))
     const lines = [withId(1), '{"namespace_id":', withId(2), line.replace('"1"', '"1e400"'), withId(3)]
     await appendByHand(0, Buffer.from(lines.join('\n')))
     await appendByHand(0, Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(withId(4))]))
