@@ -18,7 +18,7 @@ import { makeWorld } from '../support/usage-world.ts'
 const TIMEOUT_MS = 1_800_000
 const DAY_S = 86_400
 const REFUSED =
-  'analysts read; build in a workspace (server) or in DuckDB from exports: docs/guides/analysts.md#dbt'
+  'analysts can only read; make tables in a workspace (of a ClickHouse server), or in DuckDB from exports: docs/guides/analysts.md#dbt'
 const CHANGES = 'event_changes'
 const MODELS = ['dim_accounts', 'fct_events', 'fct_usage_daily']
 /** No double holds it. */
