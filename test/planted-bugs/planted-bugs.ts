@@ -2189,6 +2189,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/grouped-usage'],
   },
   {
+    name: 'the groups of the rest are counted in each period',
+    file: 'shared/clickhouse/usage/grouped-usage-statement.ts',
+    right: 'grouped_by = ${BY_NAME} AND kind = ${VALUE_KIND.value} AND name',
+    wrong: 'kind = ${VALUE_KIND.value} AND name',
+    suites: ['shared/clickhouse/grouped-usage'],
+  },
+  {
     name: 'usage of the open day counts in its closed slots and again from its events',
     file: 'shared/clickhouse/rollups/usage-cover.ts',
     right: 'addRange(Math.max(startAt, closedThrough), endAt)',

@@ -148,6 +148,9 @@ const NAMES_BYTES_MAX = 64 * 1_024
 /** A token takes 16 characters of a parameter. */
 const TOKENS_OF_PARAMETER = 8_000
 
+/** By what rows of usage are added up. Each row is in all of these sums. */
+const [BY_NAME, BY_NAME_AND_PERIOD, BY_PERIOD, IN_ALL] = [1, 2, 3, 4]
+
 /**
  * The usage of named groups, of all other groups, of events without a group, and of all: everything in one statement, so
  * that the parts add up to the total.
@@ -161,18 +164,22 @@ export function groupedUsageStatement(
   const measures = groupMeasuresOf(aggregation)
   const { measured } = rollupColumnsOf({ measures })
   const named = property === undefined ? namedByText(names) : namedShortly(names, property)
-  const isOther = `kind = ${VALUE_KIND.value} AND name = ''`
-  const [sets, isWhole] =
-    period === undefined
-      ? ['(kind, name), ()', '1']
-      : ['(kind, name), (kind, name, period_start), (period_start), ()', 'grouping(period_start)']
+  const sets = period === undefined ? [BY_NAME, IN_ALL] : [BY_NAME, BY_NAME_AND_PERIOD, BY_PERIOD, IN_ALL]
   return {
+    // Why no GROUPING SETS: each set would count the groups, and so hold them for each period.
     query: `
-      SELECT toUInt8(grouping(kind)) AS is_total, toUInt8(${isWhole}) AS is_whole, kind, name,
-        ${period === undefined ? '0 AS period_start' : 'period_start'},
-        toString(uniqExactIf(grp, ${isOther})) AS groups, ${measured}${aggregation === 'latest' ? `, ${LATEST_EVENT}` : ''}
-      FROM (SELECT *, if(kind = ${VALUE_KIND.text} OR ${named.condition}, grp, '') AS name FROM (${select}))
-      GROUP BY GROUPING SETS (${sets})`,
+      SELECT toUInt8(grouped_by IN (${BY_PERIOD}, ${IN_ALL})) AS is_total,
+        toUInt8(grouped_by IN (${BY_NAME}, ${IN_ALL})) AS is_whole, kind_of AS kind, name_of AS name,
+        period_of AS period_start, toString(uniqExactIf(grp, is_counted)) AS groups,
+        ${measured}${aggregation === 'latest' ? `, ${LATEST_EVENT}` : ''}
+      FROM (
+        SELECT *, grouped_by, if(grouped_by IN (${BY_NAME}, ${BY_NAME_AND_PERIOD}), kind, 0) AS kind_of,
+          if(grouped_by IN (${BY_NAME}, ${BY_NAME_AND_PERIOD}), name, '') AS name_of,
+          if(grouped_by IN (${BY_NAME_AND_PERIOD}, ${BY_PERIOD}), period_start, 0) AS period_of,
+          grouped_by = ${BY_NAME} AND kind = ${VALUE_KIND.value} AND name = '' AS is_counted
+        FROM (SELECT *, if(kind = ${VALUE_KIND.text} OR ${named.condition}, grp, '') AS name FROM (${select}))
+        ARRAY JOIN [${sets.join(', ')}] AS grouped_by
+      ) GROUP BY grouped_by, kind_of, name_of, period_of`,
     params: { ...params, ...named.params },
   }
 }

@@ -89,6 +89,9 @@ const PLAIN: GroupAsk = {
   ...{ period: undefined, limit: 10, property: 'model' },
 }
 
+/** Less than the groups would take if each period had them. */
+const MEMORY_BYTES = 72 * 1_024 * 1_024
+
 describe('usage by group', function () {
   this.timeout(180_000)
   let stage: RollupStage
@@ -271,6 +274,31 @@ describe('usage by group', function () {
       Array.from({ length: 300 }, (_, n) => ({ model: `${'é'.repeat(490)}${n}` })),
     )
     await compareGroups(makeReader(), namespaceId, model, { ...PLAIN, limit: 200 }, 'long')
+  })
+
+  it('counts the groups of the rest once, not in each period', async () => {
+    const namespaceId = randomUUID()
+    const [values, days] = [9_000, 100]
+    const second = `${EDGE} - ${DAY_S} * (1 + intDiv(number, ${values}))`
+    await stage.client.command({
+      query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
+          accepted_at, version)
+        SELECT '${namespaceId}', '${ACCOUNTS[0]}', 'usd', ${second},
+          concat('event_', lower(hex(toUInt32(${second}))), leftPad(lower(hex(number)), 24, '0')), 1,
+          concat('{"model":', toString(number % ${values}), '}'), 1, 1
+        FROM numbers(${values * days})`,
+    })
+    // Each thread has its own memory, and a machine may have many cores.
+    const client = asking(stage.client, (given, query) =>
+      query({ ...given, clickhouse_settings: { ...given.clickhouse_settings, max_threads: 2 } }),
+    )
+    const reader = makeReader(client, { ...GROUP_LIMITS, memory: MEMORY_BYTES })
+    const { rest } = await reader.byProperty(namespaceId, { ...PLAIN, period: 'day' }, 'model')
+    expect(rest?.groups).to.equal(values - PLAIN.limit)
+    expect(rest?.periods.size).to.equal(days)
+    expect(
+      [...(rest?.periods.values() ?? [])].every(({ count }) => count === BigInt(values - PLAIN.limit)),
+    ).to.equal(true)
   })
 
   it('refuses what takes too much memory in ClickHouse', async () => {
