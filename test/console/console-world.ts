@@ -2,7 +2,9 @@ import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
+import { HOSTILE } from './hostile-texts.ts'
 import { useBrowser } from './use-browser.ts'
+import { makeKeys } from './worlds/company.ts'
 
 export interface ConsoleWorld {
   api: ApiClient
@@ -10,6 +12,8 @@ export interface ConsoleWorld {
   metric: string
   /** An account without anything. */
   bare: string
+  /** The second in which the account's newest event of the metric occurred. */
+  eventAt: number
 }
 
 const DAY_S = 86_400
@@ -21,16 +25,6 @@ export async function shareConsole(
   const browser = await useBrowser(suite)
   const tally = await shareTallyUnderTest()
   return { tally, browser, world: await makeConsoleWorld(tally.url, tally.testKey) }
-}
-
-/** Names as others may write them: long, in several scripts, as markup, as a formula, with a mark that turns the text. */
-export const HOSTILE = {
-  markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
-  link: 'javascript:alert(3)',
-  formula: '=HYPERLINK("http://localhost:1/","x")',
-  turned: 'evil\u202Etxt.exe',
-  emoji: '🧾'.repeat(128),
-  long: 'x'.repeat(256),
 }
 
 /** Makes a company's data as the pages show them: usage of many days, grants of all kinds, refills, an archived account. */
@@ -51,8 +45,9 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   const bare = await api.create<{ id: string }>('/v2/accounts', { name: 'Bare' })
   await makeMoreAccounts(api, customer.id)
   await grantAll(api, account.id, metric.id)
-  await reportAll(api, account.id, metric.id)
-  return { api, account: account.id, metric: metric.id, bare: bare.id }
+  const eventAt = await reportAll(api, account.id, metric.id)
+  await makeKeys(api)
+  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt }
 }
 
 async function makeMoreAccounts(api: ApiClient, customer: string): Promise<void> {
@@ -85,8 +80,8 @@ async function grantAll(api: ApiClient, account: string, metric: string): Promis
   })
 }
 
-/** Usage of 30 days, and today. */
-async function reportAll(api: ApiClient, account: string, metric: string): Promise<void> {
+/** Usage of 30 days, and today. @returns the second of the newest event of the metric */
+async function reportAll(api: ApiClient, account: string, metric: string): Promise<number> {
   const now = Math.floor(Date.now() / 1_000)
   const events = Array.from({ length: 30 }, (_, day) => ({
     account_id: account,
@@ -109,4 +104,5 @@ async function reportAll(api: ApiClient, account: string, metric: string): Promi
     )
     return body.events_consumed.some(({ quantity }) => quantity === '30') && body.events_consumed.length === 2
   })
+  return now
 }

@@ -3,7 +3,8 @@ import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
-import { type ConsoleWorld, HOSTILE, shareConsole } from './console-world.ts'
+import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { HOSTILE } from './hostile-texts.ts'
 import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 describe('journeys through the console', function () {

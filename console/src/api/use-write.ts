@@ -46,7 +46,7 @@ const isDoneBefore = (err: CallError): boolean =>
  *
  * @throws CallError when it is refused, or when its outcome is still unknown after some attempts
  */
-async function sendSurely<T>(
+export async function sendSurely<T>(
   client: Client,
   request: ApiRequest,
   submission: Submission,
@@ -80,11 +80,12 @@ export interface Write<T> {
  * @param changes the reads whose answers change; they are read again also when the outcome is unknown
  * @param onDone called when it was done
  * @param hasOwnKey whether the request has a key in its body, so that it may be sent again and again
+ * @param isSecret whether only `onDone` may have the answer: then no cache has it, and `outcome` lacks it
  */
 export function useWrite<T>(
-  changes: readonly ReadPath[],
+  changes: readonly ReadPath[] | 'all',
   onDone: (outcome: Outcome<T>) => void,
-  { hasOwnKey = false }: { hasOwnKey?: boolean } = {},
+  { hasOwnKey = false, isSecret = false }: { hasOwnKey?: boolean; isSecret?: boolean } = {},
 ): Write<T> {
   const client = useClient()
   const queries = useQueryClient()
@@ -94,11 +95,14 @@ export function useWrite<T>(
       ? { ...request, idempotencyKey: submission.key }
       : request
   const mutation = useMutation({
-    mutationFn: (request: ApiRequest) => sendSurely<T>(client, prepare(request), submission),
-    onSuccess: onDone,
+    mutationFn: async (request: ApiRequest): Promise<Outcome<T>> => {
+      const outcome = await sendSurely<T>(client, prepare(request), submission)
+      onDone(outcome)
+      return isSecret ? { ...outcome, answer: undefined } : outcome
+    },
     onSettled: () =>
       queries.invalidateQueries({
-        predicate: ({ queryKey }) => changes.some((path) => path === queryKey[1]),
+        predicate: ({ queryKey }) => changes === 'all' || changes.some((path) => path === queryKey[1]),
       }),
   })
   return {

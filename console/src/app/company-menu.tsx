@@ -1,6 +1,7 @@
 import './company-menu.css'
 import { useClient } from '../api/client.ts'
 import { visibleText } from '../format/visible-text.ts'
+import { MAY } from '../parts/keys.ts'
 import { Menu } from '../parts/menu.tsx'
 import { Text } from '../parts/text.tsx'
 import { activate, signOut, useKeys } from './keys.ts'
@@ -65,5 +66,3 @@ export function CompanyMenu() {
     </Menu>
   )
 }
-
-const MAY = { 'read:all': 'read', 'write:all': 'write', 'manage:keys': 'manage keys' } as const

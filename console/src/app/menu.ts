@@ -1,17 +1,30 @@
+import type { Client } from '../api/client.ts'
 import type { Permission } from '../api/contract.ts'
 import type { RouteName } from './routes.ts'
 
 /** A page that the menu leads to. It has no parameters. */
 export interface MenuEntry {
-  route: Extract<RouteName, 'start' | 'accounts'>
+  route: Extract<RouteName, 'start' | 'accounts' | 'keys' | 'trail' | 'test'>
   label: string
   /** The permission that the page needs. A key without it does not see the entry. */
   needs: Permission | undefined
   /** The letter that opens the page after `g`. */
   letter: string
+  /** Whether only test companies have the page. */
+  isForTests?: boolean
 }
 
-export const MENU: readonly MenuEntry[] = [
+const MENU: readonly MenuEntry[] = [
   { route: 'start', label: 'First steps', needs: undefined, letter: 's' },
   { route: 'accounts', label: 'Accounts', needs: 'read:all', letter: 'a' },
+  { route: 'keys', label: 'Keys', needs: 'manage:keys', letter: 'k' },
+  { route: 'trail', label: 'Trail', needs: 'manage:keys', letter: 't' },
+  { route: 'test', label: 'Test area', needs: 'read:all', letter: 'e', isForTests: true },
 ]
+
+/** The pages that the key in use may see. */
+export const menuOf = (client: Client): readonly MenuEntry[] =>
+  MENU.filter(
+    ({ needs, isForTests = false }) =>
+      (needs === undefined || client.may(needs)) && (!isForTests || client.caller.company.mode === 'test'),
+  )

@@ -12,4 +12,7 @@ export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = 
     default: (await import('../pages/accounts/accounts-page.tsx')).AccountsPage,
   })),
   account: lazy(async () => ({ default: (await import('../pages/accounts/account-page.tsx')).AccountPage })),
+  keys: lazy(async () => ({ default: (await import('../pages/keys/keys-page.tsx')).KeysPage })),
+  trail: lazy(async () => ({ default: (await import('../pages/trail/trail-page.tsx')).TrailPage })),
+  test: lazy(async () => ({ default: (await import('../pages/test-area/test-area-page.tsx')).TestAreaPage })),
 }

@@ -4,6 +4,9 @@ export const ROUTES = {
   start: '/start',
   accounts: '/accounts',
   account: '/accounts/:accountId',
+  keys: '/keys',
+  trail: '/trail',
+  test: '/test',
 } as const
 
 export type RouteName = keyof typeof ROUTES

@@ -10,7 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { useSettled } from './effects.ts'
 import { Link } from './link.tsx'
-import { MENU } from './menu.ts'
+import { menuOf } from './menu.ts'
 
 /** How long typing rests before Tally is asked. */
 const SETTLE_MS = 150
@@ -69,10 +69,7 @@ interface FoundProps {
 
 function Found({ text, account, named, onFollow }: FoundProps) {
   const client = useClient()
-  const pages = MENU.filter(
-    ({ label, needs }) =>
-      label.toLowerCase().includes(text.toLowerCase()) && (needs === undefined || client.may(needs)),
-  )
+  const pages = menuOf(client).filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
   const isMissing = account.error instanceof CallError && account.error.status === NOT_FOUND
   const exact = text === '' || account.data === undefined ? [] : [account.data]
   const others = text === '' ? [] : (named.data ?? []).filter(({ id }) => id !== exact[0]?.id)

@@ -14,7 +14,7 @@ import { Clock } from './clock.tsx'
 import { CompanyMenu } from './company-menu.tsx'
 import { useKeydown } from './effects.ts'
 import { Link } from './link.tsx'
-import { MENU } from './menu.ts'
+import { menuOf } from './menu.ts'
 import { PAGES } from './pages.ts'
 import { prefer, type Theme, usePreferences } from './preferences.ts'
 import { pathOf, type RouteParameters, ROUTES } from './routes.ts'
@@ -90,9 +90,7 @@ function useShortcuts(open: (overlay: Overlay) => void): void {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
     const isSecond = event.timeStamp - goneAt < SECOND_KEY_MS && goneAt > 0
     setGoneAt(event.key === 'g' ? event.timeStamp : 0)
-    const entry = MENU.find(
-      ({ letter, needs }) => letter === event.key && (needs === undefined || client.may(needs)),
-    )
+    const entry = menuOf(client).find(({ letter }) => letter === event.key)
     if (isSecond && entry !== undefined) {
       expectArrival()
       navigate(pathOf(entry.route, {}))
@@ -145,7 +143,7 @@ function Menu({ isOpen, onFollow }: { isOpen: boolean; onFollow: () => void }) {
   const [path] = useLocation()
   return (
     <nav id="menu" className={isOpen ? 'shell__menu shell__menu--open' : 'shell__menu'} aria-label="Pages">
-      {MENU.filter(({ needs }) => needs === undefined || client.may(needs)).map(({ route, label }) => (
+      {menuOf(client).map(({ route, label }) => (
         <Link
           key={route}
           to={route}
@@ -196,12 +194,15 @@ function Notices() {
   )
 }
 
+/** What a key may see that may not read. Keys and the trail say themselves which permission they need. */
+const WITHOUT_READING = [ROUTES.start, ROUTES.keys, ROUTES.trail]
+
 function CurrentPage() {
   const [path] = useLocation()
   const client = useClient()
   const mayRead = client.may('read:all')
   if (path === '/') return <Redirect to={pathOf(mayRead ? 'accounts' : 'start', {})} replace />
-  if (!mayRead && path !== ROUTES.start) return <MayNotRead />
+  if (!mayRead && !WITHOUT_READING.some((known) => known === path)) return <MayNotRead />
   return (
     <Boundary key={path}>
       <Suspense fallback={<Skeleton />}>
@@ -214,6 +215,15 @@ function CurrentPage() {
           </Route>
           <Route path={ROUTES.account}>
             {(parameters: RouteParameters<'account'>) => <PAGES.account parameters={parameters} />}
+          </Route>
+          <Route path={ROUTES.keys}>
+            <PAGES.keys parameters={{}} />
+          </Route>
+          <Route path={ROUTES.trail}>
+            <PAGES.trail parameters={{}} />
+          </Route>
+          <Route path={ROUTES.test}>
+            <PAGES.test parameters={{}} />
           </Route>
           <Route>
             <NoPage />

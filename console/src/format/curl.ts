@@ -1,6 +1,6 @@
 /** A request to the API. */
 export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The path and the query. */
   target: string
   body?: unknown

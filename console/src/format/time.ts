@@ -108,3 +108,13 @@ export function agoText(seconds: number): string {
   if (seconds < 2 * DAY_S) return `${Math.floor(seconds / 3_600)} h ago`
   return `${Math.floor(seconds / DAY_S)} days ago`
 }
+
+/** How far apart two times are, in one whole unit: `12 s`, `3 min`, `5 h`, `1 day`. @param seconds on either side of 0 */
+export function distanceText(seconds: number): string {
+  const apart = Math.abs(seconds)
+  if (apart < 60) return `${apart} s`
+  if (apart < 3_600) return `${Math.floor(apart / 60)} min`
+  if (apart < DAY_S) return `${Math.floor(apart / 3_600)} h`
+  const days = Math.floor(apart / DAY_S)
+  return `${days} ${days === 1 ? 'day' : 'days'}`
+}

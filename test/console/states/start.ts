@@ -4,8 +4,8 @@ export const startStates: StatesOf<'sign-in' | 'start'> = {
   'sign-in': { plain: { path: () => '/sign-in', seen: 'Where is my key?' } },
   start: {
     empty: { path: () => '/start', seen: 'An account and a metric' },
-    chosen: {
-      path: ({ account, metric }) => `/start?account=${account}&metric=${metric}`,
+    arrived: {
+      path: ({ account, metric, eventAt }) => `/start?account=${account}&metric=${metric}&at=${eventAt}`,
       seen: 'The balance fell',
     },
     waiting: {

@@ -15,6 +15,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Empty, Problem } from '../../parts/problem.tsx'
 import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { Balances, isInUse } from './balances.tsx'
 import { ByDay } from './by-day.tsx'
 import { GrantsPanel } from './grants-panel.tsx'
@@ -74,6 +75,7 @@ function Facts({ account }: { account: Schema<'Account'> }) {
       <Fact name="created">
         <Instant at={account.created_at} />
       </Fact>
+      <TrailLink resourceId={id} />
       {account.description !== undefined && account.description !== '' && (
         <Fact name="description">
           <Text>{account.description}</Text>

@@ -1,0 +1,2 @@
+/** What a permission lets its key do. */
+export const MAY = { 'read:all': 'read', 'write:all': 'write', 'manage:keys': 'manage keys' } as const
