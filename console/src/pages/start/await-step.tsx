@@ -2,10 +2,9 @@ import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { awaitedBalanceReading } from '../../api/queries/balances.ts'
-import { latestEventReading } from '../../api/queries/events.ts'
+import { eventsOfSecondReading } from '../../api/queries/events.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useSecond } from '../../app/effects.ts'
-import { isZero } from '../../format/decimal.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Decimal } from '../../parts/decimal.tsx'
 import { Id } from '../../parts/id.tsx'
@@ -13,7 +12,7 @@ import { Instant } from '../../parts/instant.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { useSources } from '../../parts/sources.ts'
 import { Step } from './step.tsx'
-import type { Subject } from './subject.ts'
+import type { FirstEvent } from './subject.ts'
 
 /** After so long without an event, the page says what usually is wrong. */
 const HELP_AFTER_S = 30
@@ -21,21 +20,27 @@ const HELP_AFTER_S = 30
 const AWAIT_S = 600
 
 /** Waits until the event has arrived, and shows how the balance fell. */
-export function AwaitStep({ subject }: { subject: Subject }) {
+export function AwaitStep({ event }: { event: FirstEvent }) {
   const client = useClient()
   const second = useSecond()
   const [since, setSince] = useState(second)
-  const query = { account_id: subject.accountId, metric_id: subject.metricId }
+  const query = { account_id: event.accountId, metric_id: event.metricId }
   const isAwaited = second - since < AWAIT_S
   const balance = useRead(awaitedBalanceReading(client, query), { isEnabled: isAwaited })
-  const events = useRead(latestEventReading(client, query), { isEnabled: isAwaited })
-  const hasArrived = balance.data !== undefined && !isZero(balance.data.usage_total)
+  // Usage of before is no sign of this event. So what is asked for is the event of this very second.
+  const events = useRead(eventsOfSecondReading(client, query, event.at), { isEnabled: isAwaited })
+  const arrived = events.data?.data[0]
+  const hasArrived = arrived !== undefined
   const error = balance.error ?? events.error
+  const again = () => {
+    balance.again()
+    events.again()
+  }
   return (
     <Step heading={hasArrived ? 'The balance fell' : 'Waiting for the event'} isDone={hasArrived}>
-      {error !== null && <Problem error={error} onAgain={balance.again} />}
+      {error !== null && <Problem error={error} onAgain={again} />}
       {balance.data !== undefined && <Fallen balance={balance.data} />}
-      {hasArrived && <Latest event={events.data?.data[0]} />}
+      {arrived !== undefined && <Arrived event={arrived} />}
       {!hasArrived && isAwaited && (
         <p className="steps__waiting" role="status">
           Nothing yet. This page asks every second.
@@ -70,10 +75,7 @@ function Fallen({
   )
 }
 
-/** The list of events has an event a moment after the balance has it. */
-function Latest({ event }: { event: Schema<'UsageEvent'> | undefined }) {
-  if (event === undefined)
-    return <p className="soft">The event is in the balance. In a moment it is in the list.</p>
+function Arrived({ event }: { event: Schema<'UsageEvent'> }) {
   return (
     <p>
       <Id value={event.id} /> of <Decimal value={event.quantity} />, occurred{' '}

@@ -1,15 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Client, useClient } from '../../api/client.ts'
-import type { Schema } from '../../api/contract.ts'
+import { useClient } from '../../api/client.ts'
 import { accountListing, accountReading } from '../../api/queries/accounts.ts'
 import { metricListing } from '../../api/queries/sources.ts'
 import { useRead, useReadAll, useReadList } from '../../api/use-read.ts'
-import { newSubmission } from '../../api/use-write.ts'
 import { useNow } from '../../app/now.ts'
 import { visibleText } from '../../format/visible-text.ts'
 import { Select } from '../../parts/choice.tsx'
 import { Problem } from '../../parts/problem.tsx'
+import { ACCOUNT, makeAll, type Making, METRIC, newMaking } from './make-all.ts'
 import { Step } from './step.tsx'
 import type { Subject } from './subject.ts'
 
@@ -67,16 +66,14 @@ function Pick({ subject, onChoose }: ChooseStepProps) {
   )
 }
 
-/** What the button makes. */
-const [ACCOUNT, METRIC, UNIT, CREDIT] = ['Try it', 'tokens', 'tokens', '10000']
-
 function MakeAll({ onMade }: { onMade: (subject: Subject) => void }) {
   const client = useClient()
   const queries = useQueryClient()
   const now = useNow()
-  const [keys] = useState(() => [newSubmission().key, newSubmission().key, newSubmission().key])
+  // What was made before something failed is not made again, so the next try goes on from there.
+  const [making] = useState<Making>(newMaking)
   const make = useMutation({
-    mutationFn: () => makeAll(client, now, keys),
+    mutationFn: () => makeAll(client, now, making),
     onSuccess: async (subject) => {
       onMade(subject)
       await queries.invalidateQueries()
@@ -107,30 +104,4 @@ function MakeAll({ onMade }: { onMade: (subject: Subject) => void }) {
       {make.error !== null && <Problem error={make.error} onAgain={() => make.mutate()} />}
     </>
   )
-}
-
-async function makeAll(client: Client, now: number, keys: readonly (string | undefined)[]): Promise<Subject> {
-  const post = async (target: string, body: unknown, key: string | undefined) =>
-    (await client.call({
-      method: 'POST',
-      target,
-      body,
-      ...(key === undefined ? {} : { idempotencyKey: key }),
-    })) as {
-      id: string
-    }
-  const newAccount: Schema<'NewAccount'> = { name: ACCOUNT }
-  const newMetric: Schema<'NewMetric'> = { name: METRIC, measurement_units: UNIT }
-  const [account, metric] = [
-    await post('/v2/accounts', newAccount, keys[0]),
-    await post('/v2/metrics', newMetric, keys[1]),
-  ]
-  const grant: Schema<'NewGrant'> = {
-    account_id: account.id,
-    metric_id: metric.id,
-    amount: CREDIT,
-    effective_at: now,
-  }
-  await post('/v2/grants', grant, keys[2])
-  return { accountId: account.id, metricId: metric.id }
 }

@@ -3,15 +3,15 @@ import { CallError } from '../../api/call.ts'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { useWrite } from '../../api/use-write.ts'
-import { useNow } from '../../app/now.ts'
 import { type ApiRequest, curlOf } from '../../format/curl.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { CopyButton } from '../../parts/id.tsx'
+import { Instant } from '../../parts/instant.tsx'
 import { Notice, Problem } from '../../parts/problem.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { nodeOf, pythonOf } from './snippets.ts'
 import { Step } from './step.tsx'
-import type { Subject } from './subject.ts'
+import type { FirstEvent } from './subject.ts'
 
 const LANGUAGES = [
   { value: 'curl', label: 'curl' },
@@ -21,17 +21,21 @@ const LANGUAGES = [
 
 const QUANTITY = '4808'
 
+interface SendStepProps {
+  event: FirstEvent
+  /** Takes the present time for another event. */
+  onNewTime: () => void
+}
+
 /** Shows how an event is sent, in three languages, and sends one. */
-export function SendStep({ subject }: { subject: Subject }) {
+export function SendStep({ event: { accountId, metricId, at }, onNewTime }: SendStepProps) {
   const client = useClient()
-  const now = useNow()
-  const [occurredAt] = useState(now)
   const [language, setLanguage] = useState<(typeof LANGUAGES)[number]['value']>('curl')
   const event: Schema<'NewUsageEvent'> = {
-    account_id: subject.accountId,
-    metric_id: subject.metricId,
+    account_id: accountId,
+    metric_id: metricId,
     quantity: QUANTITY,
-    occurred_at: occurredAt,
+    occurred_at: at,
     idempotency_key: 'first-event',
     properties: { model: 'large' },
   }
@@ -51,7 +55,8 @@ export function SendStep({ subject }: { subject: Subject }) {
     <Step heading="Send an event">
       <p>
         An event says how much was used, and when. Its key and its time make it count once, however often it
-        is sent. Your API key stands here as the variable <code>TALLY_KEY</code>.
+        is sent. This one occurred at <Instant at={at} />. Your API key stands here as the variable{' '}
+        <code>TALLY_KEY</code>.
       </p>
       <div className="steps__picks">
         <Choice label="Language" options={LANGUAGES} value={language} onChange={setLanguage} />
@@ -60,14 +65,14 @@ export function SendStep({ subject }: { subject: Subject }) {
         </CopyButton>
       </div>
       <Snippet text={text} label="Copy this" />
-      {client.may('write:all') && <SendHere request={request} />}
+      {client.may('write:all') && <SendHere request={request} onNewTime={onNewTime} />}
     </Step>
   )
 }
 
 const NOT_FOUND = 404
 
-function SendHere({ request }: { request: ApiRequest }) {
+function SendHere({ request, onNewTime }: { request: ApiRequest; onNewTime: () => void }) {
   const write = useWrite<Schema<'UsageEvent'>>([], () => undefined, { hasOwnKey: true })
   const { error, isSending, outcome } = write
   const hasNoGateway =
@@ -77,6 +82,9 @@ function SendHere({ request }: { request: ApiRequest }) {
       <p className="steps__send">
         <button type="button" className="button" disabled={isSending} onClick={() => write.send(request)}>
           {isSending ? 'Sending…' : 'Send one from here'}
+        </button>
+        <button type="button" className="button" onClick={onNewTime}>
+          Another event, of now
         </button>
         <span role="status" className="soft">
           {outcome !== undefined && 'Tally has it.'}
