@@ -58,7 +58,9 @@ export interface WatchedPage {
   faults: string[]
   /** Shows the page in another width and colour scheme, once it has read what it shows. */
   look(look: Look): Promise<void>
-  /** Whatever is too wide, and what axe has against the page. */
+  /** Whatever is too wide, and reports of the policy. */
+  breaks(): Promise<string[]>
+  /** What breaks, and what axe has against the page. */
   inspect(): Promise<string[]>
   /** Saves a picture in the folder of the run. */
   picture(name: string): Promise<void>
@@ -107,20 +109,20 @@ export async function openTab(browser: Browser, url: string): Promise<WatchedPag
     await page.setViewportSize({ width, height: HEIGHT })
     await until(() => page.evaluate<boolean>(IS_READ))
   }
+  const breaks = async () => [
+    ...(await page.evaluate<string[]>(TOO_WIDE)),
+    ...(await page.evaluate<string[]>('window.__reports')).map((report) => `policy: ${report}`),
+  ]
   const inspect = async () => {
     if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(await axeSource())
-    return [
-      ...(await page.evaluate<string[]>(TOO_WIDE)),
-      ...(await page.evaluate<string[]>(RUN_AXE)),
-      ...(await page.evaluate<string[]>('window.__reports')).map((report) => `policy: ${report}`),
-    ]
+    return [...(await page.evaluate<string[]>(RUN_AXE)), ...(await breaks())]
   }
   const picture = async (name: string) => {
     const folder = path.join(process.env['CONSOLE_PICTURES'] ?? process.env[RUN_FOLDER] ?? '.', 'pictures')
     await mkdir(folder, { recursive: true })
     await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true })
   }
-  return { page, context, faults, look, inspect, picture, close: () => context.close() }
+  return { page, context, faults, look, breaks, inspect, picture, close: () => context.close() }
 }
 
 function watch(page: Page, url: string, faults: string[]): void {

@@ -28,7 +28,7 @@ export const sourceQuery = ({ id, isMetric }: Source): { metric_id?: string; cur
 const ofMetric = ({ id, name, measurement_units, archived_at }: Schema<'Metric'>): Source => ({
   id,
   label: visibleText(name),
-  unit: measurement_units === '' ? name : measurement_units,
+  unit: visibleText(measurement_units === '' ? name : measurement_units),
   places: undefined,
   isMetric: true,
   isArchived: archived_at !== null,
