@@ -24,6 +24,9 @@ export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): 
       : [analystsLine(analystAddress, analystSeesAll ? show(ANALYST_PASSWORD_FILE) : undefined)]),
     `Probes and metrics are on http://${adminAddress}.`,
     'Try next:',
+    ...(tally.servesConsole
+      ? [`  Open ${url}/console, and sign in with the key in ${show('test-api-key')}.`]
+      : []),
     `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
     '  README.md has a tour of five minutes.',
   ]

@@ -50,9 +50,11 @@ describe('first steps in the console', function () {
       name: 'tokens',
       measurement_units: 'tokens',
     })
+    const hourAgo = Math.floor(Date.now() / 1_000) - 3_600
     const common = { account_id: account, metric_id: metric }
     await live.create('/v2/grants', { ...common, amount: '10000', effective_at: 0 })
-    if (used !== undefined) await live.create('/v2/events', { ...common, quantity: used })
+    if (used !== undefined)
+      await live.create('/v2/events', { ...common, quantity: used, occurred_at: hourAgo })
     return { account, metric }
   }
   const balance = () => page.locator('.steps__balance .decimal').first().textContent()

@@ -14,7 +14,7 @@ let opened: Promise<Browser> | undefined
  * Without one the suite is pending; with REQUIRE_CHROMIUM=1 it fails.
  */
 export async function useBrowser(suite: Mocha.Context): Promise<Browser> {
-  const program = findProgram()
+  const program = programOfBrowser()
   if (program === undefined) return pending(suite, 'chromium is not on the PATH')
   opened ??= chromium.launch({
     executablePath: program,
@@ -31,7 +31,8 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close()
 }
 
-function findProgram(): string | undefined {
+/** The browser that CHROMIUM names, or chromium on the PATH; undefined if there is none. */
+export function programOfBrowser(): string | undefined {
   const named = process.env['CHROMIUM']
   if (named !== undefined && named !== '') return named
   const folders = (process.env['PATH'] ?? '').split(path.delimiter)

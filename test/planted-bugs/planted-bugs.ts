@@ -2279,4 +2279,25 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'await client.call({ ...request, idempotencyKey: newSubmission().key })) as T',
     suites: ['console/journeys'],
   },
+  {
+    name: 'the console keeps a new key in a cache',
+    file: 'console/src/api/use-write.ts',
+    right: 'return isSecret ? { ...outcome, answer: undefined } : outcome',
+    wrong: 'return isSecret ? { ...outcome } : outcome',
+    suites: ['console/company-journeys'],
+  },
+  {
+    name: 'first steps take an event of before for theirs',
+    file: 'console/src/api/queries/events.ts',
+    right: 'start_at: at, end_at: at + 1',
+    wrong: 'start_at: at - 86_400, end_at: at + 1',
+    suites: ['console/start-journeys'],
+  },
+  {
+    name: 'first steps make an account again after the grant failed',
+    file: 'console/src/pages/start/make-all.ts',
+    right: 'part.id ??= await makePart(',
+    wrong: 'part.id = await makePart(',
+    suites: ['console/start-journeys'],
+  },
 ]

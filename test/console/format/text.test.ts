@@ -40,6 +40,7 @@ describe('text that leaves the console', () => {
     )
     expect(curlOf('http://h', { method: 'POST', target: '/v2/grants/x/void' })).to.include('-X POST')
     expect(curlOf('http://h', { method: 'GET', target: '/v2/accounts' })).to.not.include('-X')
+    expect(curlOf('http://h', { method: 'DELETE', target: '/v2/test/clock' })).to.include('-X DELETE')
   })
 
   it('shows what cannot be seen', () => {

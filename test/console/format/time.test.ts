@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import {
   agoText,
   dayLabel,
+  distanceText,
   instantText,
   lastDays,
   monthsOf,
@@ -72,5 +73,11 @@ describe('times on the screen', () => {
       '2 h ago',
       '10 days ago',
     ])
+  })
+
+  it('are apart by one whole unit, in both directions', () => {
+    const texts = [0, 59, -59, 60, 3_599, 3_600, -86_399, 86_400, 172_799, -172_800].map(distanceText)
+    const expected = ['0 s', '59 s', '59 s', '1 min', '59 min', '1 h', '23 h', '1 day', '1 day', '2 days']
+    expect(texts).to.deep.equal(expected)
   })
 })

@@ -25,6 +25,10 @@ describe('what a start tells', () => {
   it('names the console first, unless it is off', () => {
     const linesWith = (changes: Partial<typeof tally>) => welcome({ ...tally, ...changes }, 1)
     expect(linesWith({})[1]).to.equal('The console is at http://127.0.0.1:8080/console; it asks for a key.')
+    const lines = linesWith({})
+    expect(lines[lines.indexOf('Try next:') + 1]).to.match(
+      /^ {2}Open http:\/\/127\.0\.0\.1:8080\/console, and sign in with the key in \S*data\/test-api-key\.$/,
+    )
     expect(linesWith({ servesConsole: false }).join()).to.not.include('console')
   })
 
