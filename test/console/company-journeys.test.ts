@@ -221,8 +221,8 @@ describe('journeys of a company through the console', function () {
     await page.getByText('api key issued').first().waitFor()
     await page.getByLabel('Id of a resource').fill(who.id)
     await button('Show').click()
+    await until(async () => (await rows.count()) === 1)
     await page.getByText('["write:all"]').waitFor()
-    expect(await rows.count()).to.equal(1)
   })
 
   describe('the test area', () => {
