@@ -159,7 +159,7 @@ describe('journeys of a company through the console', function () {
       await page.getByText('You will be signed out').waitFor()
       await page.getByLabel('Type revoke to go on').fill('revoke')
       await button('Revoke this key').click()
-      await page.getByLabel('API key').waitFor()
+      await button('Sign in').waitFor()
       const { body } = await live.get<{ status: string }>(`/v2/api-keys/${mine.id}`)
       expect(body.status).to.equal('revoked')
     })
