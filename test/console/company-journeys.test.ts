@@ -273,7 +273,7 @@ describe('journeys of a company through the console', function () {
       expect(await button('Remove all data').isDisabled()).to.equal(true)
       await page.getByLabel(/name to go on$/).fill(tally.testCompany)
       await button('Remove all data').click()
-      await page.getByText('The company is empty.').waitFor()
+      await page.getByText('The company was emptied at').waitFor()
       expect(await queryCaches(page)).to.not.include('seed-7-account')
       await page.getByRole('link', { name: 'Accounts', exact: true }).click()
       await page.getByText('No account yet').waitFor()

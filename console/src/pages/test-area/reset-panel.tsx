@@ -4,13 +4,14 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { useWrite } from '../../api/use-write.ts'
 import { Field, FormDialog } from '../../parts/form.tsx'
+import { Instant } from '../../parts/instant.tsx'
 import { Name } from '../../parts/text.tsx'
 
 /** Empties the company. */
 export function ResetPanel() {
   const id = useId()
   const [isOpen, setOpen] = useState(false)
-  const [isDone, setDone] = useState(false)
+  const [resetAt, setResetAt] = useState<number>()
   return (
     <section className="panel" aria-labelledby={id}>
       <header className="panel__head">
@@ -27,23 +28,29 @@ export function ResetPanel() {
           <button type="button" className="button button--bad" onClick={() => setOpen(true)}>
             Reset …
           </button>
-          <span role="status">{isDone && 'The company is empty.'}</span>
+          <span role="status">
+            {resetAt !== undefined && (
+              <>
+                The company was emptied at <Instant at={resetAt} />.
+              </>
+            )}
+          </span>
         </p>
       </div>
       <footer className="panel__foot" />
-      {isOpen && <ResetDialog onDone={() => setDone(true)} onClose={() => setOpen(false)} />}
+      {isOpen && <ResetDialog onDone={setResetAt} onClose={() => setOpen(false)} />}
     </section>
   )
 }
 
-function ResetDialog({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
+function ResetDialog({ onDone, onClose }: { onDone: (resetAt: number) => void; onClose: () => void }) {
   const { name } = useClient().caller.company
   const queries = useQueryClient()
   const [typed, setTyped] = useState('')
-  const write = useWrite<Schema<'TestReset'>>('all', () => {
-    // No page may show what is gone until it has read again.
-    queries.removeQueries({ type: 'inactive' })
-    onDone()
+  const write = useWrite<Schema<'TestReset'>>('all', ({ answer }) => {
+    // Nothing that is gone is shown until it was read again.
+    void queries.resetQueries()
+    if (answer !== undefined) onDone(answer.reset_at)
     onClose()
   })
   return (
