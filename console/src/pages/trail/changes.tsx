@@ -1,5 +1,6 @@
 import './trail.css'
 import { visibleText } from '../../format/visible-text.ts'
+import { Instant } from '../../parts/instant.tsx'
 import { Text } from '../../parts/text.tsx'
 
 interface ChangesProps {
@@ -24,7 +25,7 @@ export function Changes({ isMade, changes }: ChangesProps) {
           ) : (
             <>
               {!isMade && <span className="soft">set to </span>}
-              <Text>{textOf(value)}</Text>
+              <Value name={name} value={value} />
             </>
           )}
         </li>
@@ -33,4 +34,8 @@ export function Changes({ isMade, changes }: ChangesProps) {
   )
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+function Value({ name, value }: { name: string; value: unknown }) {
+  if (value === '') return <span className="soft">empty</span>
+  if (name.endsWith('_at') && typeof value === 'number') return <Instant at={value} />
+  return <Text>{typeof value === 'string' ? value : JSON.stringify(value)}</Text>
+}
