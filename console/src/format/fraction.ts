@@ -32,6 +32,34 @@ export function cutRatio(
   }
 }
 
+const FRACTION = /^(-?\d+)\/(\d+)$/
+
+/** Reads an exact number of the API: decimal text, or a fraction such as `100/31`. */
+export function parseExact(text: string): Ratio {
+  const [, numerator, denominator] = FRACTION.exec(text) ?? []
+  return numerator === undefined || denominator === undefined
+    ? parseRatio(text)
+    : ratioOf(BigInt(numerator), BigInt(denominator))
+}
+
+const APPROXIMATE_PLACES = 4
+const PLACES_MAX = 60
+
+/**
+ * The digits of a fraction with four decimal places, or as many more as it takes not to be 0. Further digits are cut
+ * off: `100/31` is `3.2258`.
+ *
+ * @returns undefined when the text is a decimal, which needs no approximation
+ */
+export function approximate(text: string): string | undefined {
+  if (!FRACTION.test(text)) return undefined
+  const ratio = parseExact(text)
+  for (let places = APPROXIMATE_PLACES; ; places++) {
+    const cut = cutRatio(ratio, places).text
+    if (cut !== '0' || places === PLACES_MAX) return cut
+  }
+}
+
 /**
  * How many days a balance lasts, if each day uses as much as the mean of some days before.
  *

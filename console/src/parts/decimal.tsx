@@ -24,6 +24,16 @@ export function Decimal({ value }: { value: string }) {
   )
 }
 
+const NUMBER = /(\d+(?:\.\d+)?)/
+
+/** Words with numbers in them, such as those of a price. */
+export function Numbers({ children }: { children: string }) {
+  return children.split(NUMBER).map((piece, index) =>
+    // Every second piece is a number. A piece has no other identity than its place.
+    index % 2 === 1 ? <Decimal key={index} value={piece} /> : piece,
+  )
+}
+
 /** An amount, with as many decimal places as its currency has, or more if it has more digits. */
 export function Money({
   value,

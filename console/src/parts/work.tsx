@@ -64,6 +64,21 @@ export function Work({ work, doing, counted }: { work: Working; doing: string; c
   )
 }
 
+/** Shows that an answer takes a while, for work that tells no count. @param doing what Tally does */
+export function Waiting({ doing, onStop }: { doing: string; onStop: () => void }) {
+  const [startedAt] = useState(() => Math.floor(Date.now() / 1_000))
+  return (
+    <div className="work" role="status">
+      <span>
+        {doing} <Elapsed since={startedAt} /> s
+      </span>
+      <button type="button" className="button" onClick={onStop}>
+        Stop
+      </button>
+    </div>
+  )
+}
+
 function Elapsed({ since }: { since: number }) {
   return <>{Math.max(0, useSecond() - since)}</>
 }

@@ -5,6 +5,7 @@ import { utcDay } from '../format/time.ts'
 import { Choice } from '../parts/choice.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { downloadCsv } from '../parts/download.ts'
+import { moveCursor } from './move-cursor.ts'
 import type { PlotBox, PlotSize, Tick } from './prepare/axis.ts'
 import { useWidth } from './use-width.ts'
 
@@ -107,7 +108,7 @@ function Canvas<Row extends { startAt: number }, D extends Drawing>(props: Canva
   }
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && row !== undefined) onOpen?.(row)
-    const next = moved(event.key, cursor, rows.length)
+    const next = moveCursor(event.key, cursor, rows.length)
     if (next === cursor) return
     event.preventDefault()
     setCursor(next)
@@ -174,24 +175,4 @@ function nearest(middles: readonly number[], x: number): number | undefined {
   for (const [index, middle] of middles.entries())
     if (found === undefined || Math.abs(middle - x) < Math.abs((middles[found] ?? 0) - x)) found = index
   return found
-}
-
-/** Where a key moves the cursor. */
-function moved(key: string, cursor: number | undefined, count: number): number | undefined {
-  const last = count - 1
-  if (last < 0) return undefined
-  switch (key) {
-    case 'ArrowLeft':
-      return cursor === undefined ? last : Math.max(0, cursor - 1)
-    case 'ArrowRight':
-      return cursor === undefined ? 0 : Math.min(last, cursor + 1)
-    case 'Home':
-      return 0
-    case 'End':
-      return last
-    case 'Escape':
-      return undefined
-    default:
-      return cursor
-  }
 }

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { cutRatio, daysLeft } from '../../../console/src/format/fraction.ts'
+import fc from 'fast-check'
+import { approximate, cutRatio, daysLeft, parseExact } from '../../../console/src/format/fraction.ts'
+import { compareRatios, formatRatio, ratioOf } from '../../../shared/amount/ratio.ts'
 
 describe('fractions on the screen', () => {
   it('are cut, and say whether something was cut off', () => {
@@ -11,6 +13,33 @@ describe('fractions on the screen', () => {
     expect(cutRatio({ numerator: -1n, denominator: 3n }, 2)).to.deep.equal({ text: '-0.33', isExact: false })
     expect(cutRatio({ numerator: -1n, denominator: 300n }, 2)).to.deep.equal({ text: '0', isExact: false })
     expect(cutRatio({ numerator: 7n, denominator: 1n }, 0)).to.deep.equal({ text: '7', isExact: true })
+  })
+
+  it('have their first digits beside them, cut off and never 0', () => {
+    expect(approximate('100/31')).to.equal('3.2258')
+    expect(approximate('2/3')).to.equal('0.6666')
+    expect(approximate('-1/3')).to.equal('-0.3333')
+    expect(approximate('1/300000')).to.equal('0.000003')
+    expect(approximate('12.5')).to.equal(undefined)
+  })
+
+  it('are read exactly, and their digits are never more than they are', () => {
+    const parts = [fc.bigInt({ min: 0n, max: 10n ** 40n }), fc.bigInt({ min: 1n, max: 10n ** 12n })] as const
+    fc.assert(
+      fc.property(...parts, (numerator, denominator) => {
+        const text = formatRatio(ratioOf(numerator, denominator))
+        expect(formatRatio(parseExact(text))).to.equal(text)
+        const digits = approximate(text)
+        if (digits === undefined) return
+        const [exact, cut] = [parseExact(text), parseExact(digits)]
+        expect(compareRatios(cut, exact)).to.be.below(0)
+        const next = {
+          numerator: cut.numerator * 10_000n + cut.denominator,
+          denominator: cut.denominator * 10_000n,
+        }
+        expect(compareRatios(next, exact)).to.be.above(0)
+      }),
+    )
   })
 
   it('say how long a balance lasts', () => {
