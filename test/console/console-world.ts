@@ -5,8 +5,9 @@ import { until } from '../support/until.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { useBrowser } from './use-browser.ts'
 import { makeKeys } from './worlds/company.ts'
+import { type ContractWorld, makeContractWorld } from './worlds/contracts.ts'
 
-export interface ConsoleWorld {
+export interface ConsoleWorld extends ContractWorld {
   api: ApiClient
   account: string
   metric: string
@@ -47,7 +48,8 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   await grantAll(api, account.id, metric.id)
   const eventAt = await reportAll(api, account.id, metric.id)
   await makeKeys(api)
-  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt }
+  const contracts = await makeContractWorld(api, metric.id, HOSTILE)
+  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt, ...contracts }
 }
 
 async function makeMoreAccounts(api: ApiClient, customer: string): Promise<void> {

@@ -5,12 +5,13 @@ import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { accountStates } from './states/accounts.ts'
 import { companyStates } from './states/company.ts'
+import { contractStates } from './states/contracts.ts'
 import { startStates } from './states/start.ts'
 import type { StatesOf } from './states/state.ts'
 import { closeBrowser, type Look, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 /** Every page of the console. A page that is missing here fails to compile. */
-const STATES: StatesOf<RouteName> = { ...startStates, ...accountStates, ...companyStates }
+const STATES: StatesOf<RouteName> = { ...startStates, ...accountStates, ...contractStates, ...companyStates }
 
 const LOOKS: Look[] = (['light', 'dark'] as const).flatMap((scheme) =>
   [375, 1_440].map((width) => ({ scheme, width })),

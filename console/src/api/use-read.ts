@@ -1,4 +1,10 @@
-import { keepPreviousData, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
 import type { ApiRequest } from '../format/curl.ts'
 import type { Listing, Reading } from './queries/reading.ts'
 import { walk } from './walk.ts'
@@ -103,4 +109,10 @@ export function useReads<T>(readings: readonly Reading<T>[]): readonly T[] {
     })),
   })
   return results.flatMap(({ data }) => (data === undefined ? [] : [data as T]))
+}
+
+/** Ends a read that is under way. The request to Tally is aborted. */
+export function useStop(): (reading: Pick<Reading<unknown>, 'key'>) => void {
+  const queries = useQueryClient()
+  return ({ key }) => void queries.cancelQueries({ queryKey: key, exact: true })
 }

@@ -2,9 +2,7 @@ import type { Schema } from '../api/contract.ts'
 import { distanceText } from '../format/time.ts'
 import { Instant } from '../parts/instant.tsx'
 import { Notice } from '../parts/problem.tsx'
-
-/** A clock that is this close to real time is not worth a word. */
-const CLOSE_S = 60
+import { CLOSE_S } from './now.ts'
 
 /** Says so when the clock of a test company was moved. */
 export function Clock({ caller: { now, real_now: realNow } }: { caller: Schema<'Caller'> }) {

@@ -4,7 +4,7 @@ import type { RouteName } from './routes.ts'
 
 /** A page that the menu leads to. It has no parameters. */
 export interface MenuEntry {
-  route: Extract<RouteName, 'start' | 'accounts' | 'keys' | 'trail' | 'test'>
+  route: Extract<RouteName, 'start' | 'accounts' | 'contracts' | 'invoices' | 'keys' | 'trail' | 'test'>
   label: string
   /** The permission that the page needs. A key without it does not see the entry. */
   needs: Permission | undefined
@@ -12,11 +12,15 @@ export interface MenuEntry {
   letter: string
   /** Whether only test companies have the page. */
   isForTests?: boolean
+  /** The heading that entries beside each other stand under. */
+  section?: string
 }
 
 const MENU: readonly MenuEntry[] = [
   { route: 'start', label: 'First steps', needs: undefined, letter: 's' },
   { route: 'accounts', label: 'Accounts', needs: 'read:all', letter: 'a' },
+  { route: 'contracts', label: 'Contracts', needs: 'read:all', letter: 'b', section: 'Billing' },
+  { route: 'invoices', label: 'Invoices', needs: 'read:all', letter: 'i', section: 'Billing' },
   { route: 'keys', label: 'Keys', needs: 'manage:keys', letter: 'k' },
   { route: 'trail', label: 'Trail', needs: 'manage:keys', letter: 't' },
   { route: 'test', label: 'Test area', needs: 'read:all', letter: 'e', isForTests: true },

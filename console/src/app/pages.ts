@@ -12,6 +12,16 @@ export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = 
     default: (await import('../pages/accounts/accounts-page.tsx')).AccountsPage,
   })),
   account: lazy(async () => ({ default: (await import('../pages/accounts/account-page.tsx')).AccountPage })),
+  contracts: lazy(async () => ({
+    default: (await import('../pages/contracts/contracts-page.tsx')).ContractsPage,
+  })),
+  contract: lazy(async () => ({
+    default: (await import('../pages/contracts/contract-page.tsx')).ContractPage,
+  })),
+  preview: lazy(async () => ({ default: (await import('../pages/contracts/preview-page.tsx')).PreviewPage })),
+  invoices: lazy(async () => ({
+    default: (await import('../pages/contracts/invoices-page.tsx')).InvoicesPage,
+  })),
   keys: lazy(async () => ({ default: (await import('../pages/keys/keys-page.tsx')).KeysPage })),
   trail: lazy(async () => ({ default: (await import('../pages/trail/trail-page.tsx')).TrailPage })),
   test: lazy(async () => ({ default: (await import('../pages/test-area/test-area-page.tsx')).TestAreaPage })),

@@ -1,5 +1,5 @@
 import './shell.css'
-import { Suspense, useState } from 'react'
+import { Fragment, Suspense, useState } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { useClient } from '../api/client.ts'
 import { callerReading } from '../api/queries/caller.ts'
@@ -143,17 +143,21 @@ function Menu({ isOpen, onFollow }: { isOpen: boolean; onFollow: () => void }) {
   const [path] = useLocation()
   return (
     <nav id="menu" className={isOpen ? 'shell__menu shell__menu--open' : 'shell__menu'} aria-label="Pages">
-      {menuOf(client).map(({ route, label }) => (
-        <Link
-          key={route}
-          to={route}
-          parameters={{}}
-          className="shell__entry"
-          isCurrent={path === ROUTES[route] || path.startsWith(`${ROUTES[route]}/`)}
-          onFollow={onFollow}
-        >
-          {label}
-        </Link>
+      {menuOf(client).map(({ route, label, section }, index, entries) => (
+        <Fragment key={route}>
+          {section !== undefined && section !== entries[index - 1]?.section && (
+            <span className="shell__section">{section}</span>
+          )}
+          <Link
+            to={route}
+            parameters={{}}
+            className="shell__entry"
+            isCurrent={path === ROUTES[route] || path.startsWith(`${ROUTES[route]}/`)}
+            onFollow={onFollow}
+          >
+            {label}
+          </Link>
+        </Fragment>
       ))}
       <a className="shell__entry shell__entry--apart" href="/docs">
         API
@@ -215,6 +219,18 @@ function CurrentPage() {
           </Route>
           <Route path={ROUTES.account}>
             {(parameters: RouteParameters<'account'>) => <PAGES.account parameters={parameters} />}
+          </Route>
+          <Route path={ROUTES.contracts}>
+            <PAGES.contracts parameters={{}} />
+          </Route>
+          <Route path={ROUTES.contract}>
+            {(parameters: RouteParameters<'contract'>) => <PAGES.contract parameters={parameters} />}
+          </Route>
+          <Route path={ROUTES.preview}>
+            {(parameters: RouteParameters<'preview'>) => <PAGES.preview parameters={parameters} />}
+          </Route>
+          <Route path={ROUTES.invoices}>
+            <PAGES.invoices parameters={{}} />
           </Route>
           <Route path={ROUTES.keys}>
             <PAGES.keys parameters={{}} />

@@ -1,0 +1,239 @@
+import '../pages.css'
+import './contracts.css'
+import { useClient } from '../../api/client.ts'
+import type { Schema } from '../../api/contract.ts'
+import { previewListing } from '../../api/queries/previews.ts'
+import { useReadList } from '../../api/use-read.ts'
+import { walk } from '../../api/walk.ts'
+import { Link } from '../../app/link.tsx'
+import { useNow } from '../../app/now.ts'
+import { useUrlQuery } from '../../app/url.ts'
+import type { CsvCell } from '../../format/csv.ts'
+import { instantParameter, monthText, periodText, startOfMonth } from '../../format/period.ts'
+import { instantText, parseInstant, utcDay } from '../../format/time.ts'
+import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Money } from '../../parts/decimal.tsx'
+import { downloadCsv } from '../../parts/download.ts'
+import { Instant } from '../../parts/instant.tsx'
+import { Chip, PageHead } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Notice } from '../../parts/problem.tsx'
+import { Name } from '../../parts/text.tsx'
+import { useWork, Work } from '../../parts/work.tsx'
+import { type Names, useAccountNames, useNames } from './names.ts'
+import { toneOf } from './tones.ts'
+
+type Summary = Schema<'InvoiceSummary'>
+
+/** The invoices of all contracts for the periods that contain a second. */
+export function InvoicesPage() {
+  const [{ at: typed }] = useUrlQuery()
+  const at = typed === undefined ? undefined : parseInstant(typed)
+  return (
+    <>
+      <PageHead heading="Invoice previews" />
+      {typed !== undefined && at === undefined ? (
+        <Notice tone="bad">
+          In the address of this page, at is no time. Write it as 2026-01-31, in UTC.
+        </Notice>
+      ) : (
+        <InvoicesAt at={at} />
+      )}
+    </>
+  )
+}
+
+function InvoicesAt({ at }: { at: number | undefined }) {
+  const client = useClient()
+  const now = useNow()
+  const names = useNames(client)
+  const query = at === undefined ? {} : { at }
+  const list = useReadList(previewListing(client, query), { keepsEarlier: true })
+  return (
+    <Panel
+      heading={at === undefined ? 'Periods of now' : `Periods that contain ${utcDay(at)}`}
+      read={list}
+      tools={<MonthSteps at={at ?? now} now={now} />}
+    >
+      {(invoices) =>
+        invoices.length === 0 ? (
+          <NoneInForce at={at ?? now} />
+        ) : (
+          <>
+            <Invoices
+              invoices={invoices}
+              names={names}
+              hasMore={list.hasMore}
+              isFetchingMore={list.isFetchingMore}
+              onMore={list.more}
+            />
+            <AllAsCsv at={at} now={now} />
+          </>
+        )
+      }
+    </Panel>
+  )
+}
+
+/**
+ * Goes a month back and forth. Of another month its last second is asked for, because contracts that begin within the
+ * month are in force by then.
+ */
+function MonthSteps({ at, now }: { at: number; now: number }) {
+  const [, change] = useUrlQuery()
+  const go = (months: number) => () => {
+    const start = startOfMonth(at, months)
+    const isCurrent = start === startOfMonth(now)
+    change({ at: isCurrent ? undefined : instantParameter(startOfMonth(start, 1) - 1) })
+  }
+  return (
+    <>
+      <button type="button" className="button" onClick={go(-1)}>
+        ‹ {monthText(startOfMonth(at, -1))}
+      </button>
+      <strong>{monthText(at)}</strong>
+      <button type="button" className="button" onClick={go(1)}>
+        {monthText(startOfMonth(at, 1))} ›
+      </button>
+    </>
+  )
+}
+
+function NoneInForce({ at }: { at: number }) {
+  return (
+    <Empty>
+      <p>
+        <strong>No contract in force on {utcDay(at)}.</strong> A contract says what an account pays: see the{' '}
+        <Link to="contracts" parameters={{}}>
+          contracts
+        </Link>
+        .
+      </p>
+    </Empty>
+  )
+}
+
+interface InvoicesProps {
+  invoices: readonly Summary[]
+  names: Names
+  hasMore: boolean
+  isFetchingMore: boolean
+  onMore: () => void
+}
+
+function Invoices({ invoices, names, ...paging }: InvoicesProps) {
+  const accounts = useAccountNames(
+    useClient(),
+    invoices.map(({ account_id: id }) => id),
+  )
+  return (
+    <DataTable
+      caption="Invoice previews"
+      columns={columnsOf(names, accounts)}
+      rows={invoices}
+      keyOf={({ contract_id: id }) => id}
+      {...paging}
+    />
+  )
+}
+
+function columnsOf(names: Names, accounts: ReadonlyMap<string, string>): Column<Summary>[] {
+  const money = (heading: string, of: (summary: Summary) => string): Column<Summary> => ({
+    heading,
+    isNumber: true,
+    cell: (summary) => (
+      <Money
+        value={of(summary)}
+        currency={summary.currency}
+        places={names.places(summary.currency) ?? null}
+      />
+    ),
+  })
+  return [
+    {
+      heading: 'Account',
+      cell: ({ contract_id: contractId, account_id: accountId, period }) => (
+        <Link to="preview" parameters={{ contractId }} query={{ at: instantParameter(period.start_at) }}>
+          <Name>{accounts.get(accountId) ?? accountId}</Name>
+        </Link>
+      ),
+    },
+    { heading: 'Period', cell: ({ period: { start_at: start, end_at: end } }) => periodText(start, end) },
+    { heading: 'Contract', cell: ({ status }) => <Chip tone={toneOf(status)}>{status}</Chip> },
+    money('Total', ({ total }) => total),
+    money('Credit', ({ credit_total: credit }) => credit),
+    money('Due', ({ amount_due: due }) => due),
+    { heading: 'To look at', cell: (summary) => <ToLookAt summary={summary} /> },
+    { heading: 'Usage as of', cell: ({ usage_as_of: at }) => <Instant at={at} /> },
+  ]
+}
+
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
+/** What a person should look at before the invoice is used. */
+function ToLookAt({ summary: { unrated, warnings } }: { summary: Summary }) {
+  if (unrated.length === 0 && warnings.length === 0) return null
+  return (
+    <>
+      {unrated.length > 0 && <Chip tone="warn">not all is rated</Chip>}{' '}
+      {warnings.length > 0 && <Chip tone="warn">{counted(warnings.length, 'warning')}</Chip>}
+    </>
+  )
+}
+
+const HEADINGS = [
+  'contract id',
+  'account id',
+  'status',
+  'period from, UTC',
+  'period to, UTC',
+  'currency',
+  'lines',
+  'minimum adds',
+  'total',
+  'credit',
+  'due',
+  'not rated',
+  'warnings',
+  'usage as of, UTC',
+]
+
+/** Saves the previews of all contracts, page by page, because there may be many. */
+function AllAsCsv({ at, now }: { at: number | undefined; now: number }) {
+  const client = useClient()
+  const work = useWork(async (signal, onCount) => {
+    // All pages are of one second, whatever the time is when the last one is read.
+    const invoices = await walk(previewListing(client, { at: at ?? now }), { signal, onCount })
+    signal.throwIfAborted()
+    downloadCsv(`invoices-${utcDay(at ?? now)}.csv`, [HEADINGS, ...invoices.map(csvRow)])
+  })
+  return (
+    <div className="accounts__csv">
+      {!work.isRunning && (
+        <button type="button" className="button" onClick={() => work.start()}>
+          All of them as CSV
+        </button>
+      )}
+      <Work work={work} doing="Reading the previews of all contracts:" counted="so far" />
+    </div>
+  )
+}
+
+const csvRow = (summary: Summary): CsvCell[] => [
+  summary.contract_id,
+  summary.account_id,
+  summary.status,
+  instantText(summary.period.start_at, 'utc'),
+  instantText(summary.period.end_at, 'utc'),
+  summary.currency,
+  { number: summary.subtotal },
+  { number: summary.minimum_adjustment },
+  { number: summary.total },
+  { number: summary.credit_total },
+  { number: summary.amount_due },
+  summary.unrated
+    .map(({ quantity, metric_id: metric, currency }) => `${quantity} of ${metric ?? currency ?? ''}`)
+    .join(', '),
+  summary.warnings.map(({ code }) => code).join(', '),
+  instantText(summary.usage_as_of, 'utc'),
+]

@@ -1,0 +1,399 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { fillPlaces } from '../../console/src/format/decimal.ts'
+import { instantParameter, monthText, startOfMonth } from '../../console/src/format/period.ts'
+import { ApiClient } from '../support/api-client.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import { until } from '../support/until.ts'
+import { type ConsoleWorld, HOSTILE, shareConsole } from './console-world.ts'
+import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+
+const DAY_S = 86_400
+
+interface Preview {
+  total: string
+  credit_total: string
+  amount_due: string
+  usage_as_of: number
+  lines: { quantity: string; exact_amount: string; amount: string; query: string | null }[]
+}
+
+describe('journeys through contracts and invoice previews', function () {
+  this.timeout(120_000)
+  let tally: TallyUnderTest
+  let browser: Browser
+  let world: ConsoleWorld
+  let tab: WatchedPage
+
+  before(async function () {
+    ;({ tally, browser, world } = await shareConsole(this))
+  })
+  after(async () => {
+    await closeBrowser()
+  })
+  beforeEach(async () => {
+    tab = await openTab(browser, tally.url)
+    await tab.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  })
+  afterEach(async () => {
+    expect(tab.faults).to.deep.equal([])
+    await tab.close()
+  })
+
+  const enter = async (path: string, key = tally.testKey) => {
+    await tab.page.goto(`/console${path}`)
+    await signIn(tab, key)
+  }
+  const previewOf = async (body: object, api = world.api): Promise<Preview> =>
+    (await api.post<Preview>('/v2/invoice-previews', body)).body
+  const shownTotals = () => tab.page.locator('.totals dd > .money').allTextContents()
+  const copied = () => tab.page.evaluate<string>('navigator.clipboard.readText()')
+
+  describe('finance', () => {
+    let month: number
+    let contract: string
+    let amended: string
+    let account: string
+    let metric: string
+
+    /** The account of docs/billing.md: 49 a month and 3 per million tokens, and 1,734,567 tokens so far. */
+    before(async () => {
+      const { api } = world
+      const make = async (path: string, body: object) => (await api.create<{ id: string }>(path, body)).id
+      month = startOfMonth(Math.floor(Date.now() / 1_000), -1)
+      account = await make('/v2/accounts', { name: 'Initech' })
+      metric = await make('/v2/metrics', { name: 'Prompt tokens', measurement_units: 'tokens' })
+      const priceOf = async (name: string, terms: object) =>
+        make('/v2/prices', { product_id: await make('/v2/products', { name }), currency: 'usd', ...terms })
+      const card = await make('/v2/rate-cards', {
+        name: 'Plan',
+        currency: 'usd',
+        rates: [
+          { price_id: await priceOf('Platform', { model: 'flat', amount: '49' }) },
+          {
+            metric_id: metric,
+            price_id: await priceOf('Prompts', { model: 'per_unit', unit_amount: '3', per: '1000000' }),
+          },
+        ],
+      })
+      contract = await make('/v2/contracts', {
+        account_id: account,
+        currency: 'usd',
+        cadence: 'month',
+        name: 'Initech plan',
+        starts_at: month,
+        lines: [{ rate_card_id: card }],
+      })
+      ;[amended = ''] = await report([
+        { quantity: '500000', occurred_at: month + 20 * DAY_S },
+        { quantity: '1234567', occurred_at: month + 21 * DAY_S },
+      ])
+      await until(async () => (await previewOf({ contract_id: contract, at: month })).total === '54.2')
+    })
+
+    const report = async (events: { quantity: string; occurred_at: number }[]): Promise<string[]> => {
+      const { event_ids: ids } = await world.api.create<{ event_ids: string[] }>('/v2/events/batch', {
+        events: events.map((event) => ({
+          account_id: account,
+          metric_id: metric,
+          idempotency_key: `${event.quantity} ${event.occurred_at}`,
+          ...event,
+        })),
+      })
+      return ids
+    }
+    /** Waits until what was sent so far is of before the second up to which a preview is complete. */
+    const pastNow = async () => {
+      const sent = Math.floor(Date.now() / 1_000)
+      await until(async () => (await previewOf({ contract_id: contract, at: month })).usage_as_of > sent)
+    }
+
+    it('gets from a month to what came after its invoice, in four clicks', async () => {
+      await pastNow()
+      await enter(`/billing/invoices?at=${instantParameter(startOfMonth(month, 1) - 1)}`)
+      const { page } = tab
+      await page.getByRole('link', { name: 'Initech' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Invoice preview, Initech plan' }).waitFor()
+      await page.locator('.invoice').waitFor()
+      expect((await shownTotals())[0]).to.equal('54.20 usd')
+      await page.getByRole('button', { name: 'Copy link' }).click()
+      await page.getByText('Copied').waitFor()
+      const link = await copied()
+      expect(link).to.match(/\/preview\?at=[\dT%A-]+&known_at=[\dT%A-]+$/)
+
+      await report([{ quantity: '265433', occurred_at: startOfMonth(month, 1) - DAY_S }])
+      await world.api.create('/v2/events/corrections', {
+        corrections: [{ event_id: amended, quantity: '400000' }],
+      })
+      await until(async () => (await previewOf({ contract_id: contract, at: month })).total === '54.7')
+      await pastNow()
+
+      await page.goto(link)
+      await page.getByText('As it was known at').waitFor()
+      expect((await shownTotals())[0]).to.equal('54.20 usd')
+      await page.getByRole('button', { name: 'What came since?' }).click()
+      await page.getByRole('heading', { name: 'Events that came, or changed' }).waitFor()
+      const rows = async (table: string) =>
+        (await page.getByRole('table', { name: table }).locator('tbody tr').allInnerTexts()).map((text) =>
+          text.replaceAll(/\s+/g, ' '),
+        )
+      // Two rates that begin in the same second are in the order of their ids.
+      const [first = '', second = '', ...sums] = await rows('Then and now')
+      expect([first, second].sort()).to.deep.equal([
+        'Plan Platform 49.00 usd 49.00 usd 0.00',
+        'Plan Prompts 1734567 → 1900000, +165433 5.20 usd 5.70 usd +0.50',
+      ])
+      expect(sums).to.deep.equal([
+        'All lines 54.20 usd 54.70 usd +0.50',
+        'To the minimum 0.00 usd 0.00 usd 0.00',
+        'Total 54.20 usd 54.70 usd +0.50',
+        'Credit 0.00 usd 0.00 usd 0.00',
+        'Due 54.20 usd 54.70 usd +0.50',
+      ])
+      const events = await rows('Events that came or changed, by the time of their last change')
+      expect(events).to.have.length(2)
+      expect(events[0]).to.match(/ new .* none 265433 tokens Plan Prompts$/)
+      expect(events[1]).to.match(/ corrected .* 500000 tokens 400000 tokens Plan Prompts$/)
+    })
+
+    it('sees how each amount came about, with the digits of the API and the query for analysts', async () => {
+      await enter(`/billing/contracts/${world.contract}/preview?at=${instantParameter(world.month)}`)
+      const { page } = tab
+      await page.getByText('Not rated').waitFor()
+      const preview = await previewOf({ contract_id: world.contract, at: world.month })
+      expect(await shownTotals()).to.include.members(
+        [preview.total, preview.credit_total, preview.amount_due].map(
+          (amount) => `${fillPlaces(amount, 2)} usd`,
+        ),
+      )
+      const lines = page.locator('.invoice > li')
+      expect(await lines.count()).to.equal(preview.lines.length)
+      for (const [index, line] of preview.lines.entries()) {
+        const shown = lines.nth(index)
+        await shown.locator('summary').first().click()
+        const steps = (await shown.locator('.steps-of__step').allInnerTexts()).map((text) =>
+          text.replaceAll(/\s+/g, ' '),
+        )
+        const stepOf = (name: string) => steps.find((text) => text.startsWith(`${name} `))
+        if (line.query !== null) {
+          expect(stepOf('counted')).to.match(new RegExp(`^counted ${line.quantity.replace('.', '\\.')} `))
+          expect(await shown.locator('.snippet__text').textContent()).to.equal(line.query)
+        }
+        expect(stepOf('exact')).to.match(new RegExp(`^exact ${line.exact_amount.replace('.', '\\.')}( |$)`))
+        expect(stepOf('rounded')).to.equal(`rounded ${fillPlaces(line.amount, 2)} usd`)
+      }
+      const days = (startOfMonth(world.month, 1) - world.month) / DAY_S
+      const digits = { 28: '3.5714', 29: '3.4482', 30: '3.3333', 31: '3.2258' }[days] ?? ''
+      await page.getByText(`≈ ${digits}`).first().waitFor()
+    })
+
+    it('fixes the time of the company as well where its clock was moved', async () => {
+      const other = await shareTallyUnderTest()
+      const api = new ApiClient(other.url, other.testKey)
+      const { id } = await api.create<{ id: string }>('/v2/accounts', { name: 'Ahead' })
+      const made = await api.create<{ id: string }>('/v2/contracts', {
+        account_id: id,
+        currency: 'usd',
+        cadence: 'month',
+      })
+      await api.create('/v2/test/clock/advance', { seconds: 5 * DAY_S })
+      await enter(`/billing/contracts/${made.id}/preview`, other.testKey)
+      const { page } = tab
+      await page.getByText('No line has an amount').waitFor()
+      await page.getByRole('button', { name: 'Copy link' }).click()
+      await page.getByText('Copied').waitFor()
+      const link = new URL(await copied())
+      const asOf = Date.parse(`${link.searchParams.get('as_of') ?? ''}Z`) / 1_000
+      expect(asOf - Date.now() / 1_000).to.be.closeTo(5 * DAY_S, 60)
+      await page.goto(link.href)
+      await page.getByText('with usage from before').waitFor()
+    })
+
+    it('stops a preview of what was known, and the request with it', async () => {
+      const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
+      await tab.page.route('**/v2/invoice-previews', async (route) => {
+        if (route.request().postData()?.includes('known_at') !== true) await route.continue()
+        // Otherwise the request waits, as one that reads very many events.
+      })
+      await enter(`/billing/contracts/${contract}/preview`)
+      const { page } = tab
+      await page.locator('.invoice').waitFor()
+      await page.getByText('As of another time').click()
+      await page.getByText('may take some seconds').waitFor()
+      await page.getByLabel('Known at, UTC').fill(known)
+      const ended = page.waitForEvent('requestfailed')
+      await page.getByRole('button', { name: 'Show', exact: true }).click()
+      await page.getByRole('button', { name: 'Stop' }).click()
+      expect((await ended).failure()?.errorText).to.equal('net::ERR_ABORTED')
+      await page.getByText('was not read to its end').waitFor()
+      await page.unroute('**/v2/invoice-previews')
+      await page.getByRole('button', { name: 'Read it' }).click()
+      await page.getByText('As it was known at').waitFor()
+    })
+
+    it('prints the stamp and the amounts, without what only a screen needs', async () => {
+      const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
+      await enter(`/billing/contracts/${contract}/preview?at=${instantParameter(month)}&known_at=${known}`)
+      const { page } = tab
+      const stamp = page.getByText('As it was known at')
+      await stamp.waitFor()
+      await page.emulateMedia({ media: 'print' })
+      expect(await stamp.isVisible()).to.equal(true)
+      expect(await page.locator('.totals').isVisible()).to.equal(true)
+      for (const hidden of ['#menu', '.shell__head', '.panel__foot', '.times'])
+        expect(await page.locator(hidden).first().isVisible(), hidden).to.equal(false)
+    })
+  })
+
+  describe('the previews of all contracts', () => {
+    it('go a month back and forth, and say when there are none', async () => {
+      await enter('/billing/invoices')
+      const { page } = tab
+      await page.getByRole('link', { name: 'Globex' }).waitFor()
+      const now = Math.floor(Date.now() / 1_000)
+      await page.getByRole('button', { name: monthText(startOfMonth(now, -1)) }).click()
+      await page.getByText('not all is rated').waitFor()
+      expect(await page.getByRole('link', { name: 'evil' }).count()).to.equal(0)
+      await page.getByRole('button', { name: monthText(startOfMonth(now, -2)) }).click()
+      await page.getByText('No contract in force on').waitFor()
+      await page.getByRole('button', { name: monthText(startOfMonth(now, -1)) }).click()
+      await page.getByRole('button', { name: monthText(now) }).click()
+      await page.getByRole('link', { name: 'evil' }).first().waitFor()
+      expect(new URL(page.url()).search).to.equal('')
+    })
+
+    it('are saved with the numbers of the API', async () => {
+      const at = instantParameter(world.month)
+      await enter(`/billing/invoices?at=${at}`)
+      const { page } = tab
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'All of them as CSV' }).click(),
+      ])
+      const rows = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
+      const { body } = await world.api.get<{ data: (Preview & { contract_id: string; subtotal: string })[] }>(
+        `/v2/invoice-previews?at=${world.month}`,
+      )
+      expect(rows).to.have.length(1 + body.data.length)
+      for (const { contract_id: id, total, credit_total: credit, amount_due: due } of body.data)
+        expect(rows.find((row) => row.startsWith(id))).to.include(`,${total},${credit},${due},`)
+    })
+  })
+
+  describe('a contract', () => {
+    it('is made with lines of all kinds, and shows them in words', async () => {
+      await enter(`/billing/contracts?account=${world.bare}`)
+      const { page } = tab
+      await page.getByText('No contract.').waitFor()
+      await page.getByRole('button', { name: 'New contract' }).click()
+      await page.getByLabel('Currency').fill('usd')
+      await page.getByLabel('Starts at').fill(new Date().toISOString().slice(0, 8) + '01')
+      const line = (number: number) => page.getByRole('group', { name: `Line ${number}`, exact: true })
+      const chooser = (number: number, name: string) =>
+        line(number).getByRole('combobox', { name, exact: true })
+      await chooser(1, 'Rate card').selectOption({ label: 'Standard' })
+      const add = async (number: number, kind: string) => {
+        await page.getByRole('button', { name: 'Add a line' }).click()
+        await chooser(number, 'It').selectOption(kind)
+      }
+      await add(2, 'price')
+      await chooser(2, 'Price').selectOption({ label: 'Seats: 12 usd each' })
+      await line(2).getByLabel('Quantity').fill('10')
+      await add(3, 'minimum')
+      await line(3).getByLabel('The smallest total').fill('12x')
+      await page.getByText('write it with digits').waitFor()
+      expect(await page.getByRole('button', { name: 'Make the contract' }).isDisabled()).to.equal(true)
+      await line(3).getByLabel('The smallest total').fill('150')
+      await add(4, 'credit')
+      await line(4).getByLabel('Credit of each period').fill('20.5')
+      await chooser(4, 'It expires').selectOption('period_end')
+      expect(await tab.inspect()).to.deep.equal([])
+      await page.getByRole('button', { name: 'Make the contract' }).click()
+      await page.getByText('Ten seats').waitFor({ state: 'detached' })
+      const words = page.getByRole('table', { name: 'Lines in words' }).locator('tbody td:first-child')
+      await words.first().waitFor()
+      expect((await words.allInnerTexts()).sort()).to.deep.equal([
+        '20.5 usd of credit a period, which expires with it',
+        'At least 150 usd a period',
+        'Follows Standard',
+        'Seats: 12 usd each × 10',
+      ])
+    })
+
+    it('has a line of time that arrow keys walk along', async () => {
+      await enter(`/billing/contracts/${world.contract}`)
+      const { page } = tab
+      await page.getByRole('application', { name: /^Lines of the contract/ }).focus()
+      await page.keyboard.press('ArrowDown')
+      const said = page.locator('.plot__said')
+      await said.getByText('Follows Standard, 10 % off, 1 price of its own').waitFor()
+      await page.keyboard.press('ArrowRight')
+      expect(await said.textContent()).to.match(
+        /^Seats: 12 usd each × 10 from 1 \w+ \d{4} until 16 \w+ \d{4}$/,
+      )
+    })
+
+    it('is canceled in two steps, which show first what would be due, and goes on again', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
+        account_id: world.account,
+        currency: 'usd',
+        cadence: 'month',
+        name: 'To cancel',
+        starts_at: startOfMonth(Math.floor(Date.now() / 1_000)),
+        lines: [{ minimum_amount: '300' }],
+      })
+      await enter(`/billing/contracts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      const go = page.getByRole('button', { name: 'Cancel the contract' })
+      expect(await go.isDisabled()).to.equal(true)
+      await page.getByRole('radio', { name: 'Now' }).check()
+      await page.getByRole('button', { name: 'See what would be due' }).click()
+      const shown = page.getByRole('table', { name: /^The period as it stands/ }).locator('tbody tr')
+      await shown.nth(1).waitFor()
+      expect(await shown.nth(0).innerText()).to.match(/300(\.00)?\s+usd/)
+      // The contract's minimum is for the part of the period that is left.
+      const { total } = await previewOf({ contract_id: id, cancel_at: Math.floor(Date.now() / 1_000) + 30 })
+      const cents = /(\d+)\.?(\d*)/.exec((await shown.nth(1).locator('td').nth(1).innerText()) || '')
+      expect(Number(cents?.[0])).to.be.closeTo(Number(total), 0.05)
+      await page.getByRole('radio', { name: 'At the end of the period' }).check()
+      await page.getByLabel('Reason').fill(HOSTILE.turned)
+      await page.getByRole('button', { name: 'See what would be due' }).click()
+      await page.getByLabel('Type cancel to go on').fill('cancel')
+      await go.click()
+      await page.getByText('It is canceled, and ends').waitFor()
+      await page.getByText('evil⟨202E⟩txt.exe').waitFor()
+      await page.getByRole('button', { name: 'Take it back' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).click()
+      await page.getByText('It is canceled, and ends').waitFor({ state: 'detached' })
+      const { body } = await world.api.get<{ cancellation: unknown }>(`/v2/contracts/${id}`)
+      expect(body.cancellation).to.equal(null)
+    })
+
+    it('has no button that writes for a key that may only read', async () => {
+      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+        name: 'reader of contracts',
+        permissions: ['read:all'],
+      })
+      await enter(`/billing/contracts/${world.contract}`, key)
+      await tab.page.getByText('Ten seats, to begin with').waitFor()
+      await tab.page.getByRole('link', { name: 'Invoice preview' }).waitFor()
+      expect(await tab.page.getByRole('button', { name: 'Cancel' }).count()).to.equal(0)
+      await tab.page.goto('/console/billing/contracts')
+      await tab.page.getByText('Globex 2026').waitFor()
+      expect(await tab.page.getByRole('button', { name: 'New contract' }).count()).to.equal(0)
+    })
+
+    it('shows texts of others as texts', async () => {
+      await enter('/billing/contracts')
+      const { page } = tab
+      await page.getByRole('link', { name: HOSTILE.markup }).click()
+      await page.getByRole('heading', { level: 1, name: HOSTILE.markup }).waitFor()
+      await page.getByText(HOSTILE.formula).waitFor()
+      await page.getByText(HOSTILE.link).waitFor()
+      await page.getByRole('link', { name: 'evil⟨202E⟩txt.exe' }).waitFor()
+      expect(await page.locator('img, iframe').count()).to.equal(0)
+    })
+  })
+})
