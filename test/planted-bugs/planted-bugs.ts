@@ -2300,4 +2300,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'part.id = await makePart(',
     suites: ['console/start-journeys'],
   },
+  {
+    name: 'the console rounds the digits of a fraction',
+    file: 'console/src/format/fraction.ts',
+    right: '((isBelow ? -numerator : numerator) * scale) / denominator\n',
+    wrong: '((isBelow ? -numerator : numerator) * scale + denominator / 2n) / denominator\n',
+    suites: ['console/format/fraction'],
+  },
+  {
+    name: 'periods on a line of time begin on the 28th at the latest',
+    file: 'console/src/format/period.ts',
+    right: 'Math.min(day, daysOfIt)',
+    wrong: 'Math.min(day, daysOfIt, 28)',
+    suites: ['console/format/period'],
+  },
+  {
+    name: 'a copied link to a preview does not fix what was known',
+    file: 'console/src/pages/contracts/preview-body.tsx',
+    right: '      known_at: instantParameter(preview.usage_as_of),\n',
+    wrong: '',
+    suites: ['console/contracts-journeys'],
+  },
+  {
+    name: 'Stop leaves the request of a preview running',
+    file: 'console/src/api/use-read.ts',
+    right: 'void queries.cancelQueries({ queryKey: key, exact: true })',
+    wrong: 'void queries.invalidateQueries({ queryKey: key, exact: true, refetchType: "none" })',
+    suites: ['console/contracts-journeys'],
+  },
 ]

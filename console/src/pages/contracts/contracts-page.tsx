@@ -1,4 +1,5 @@
 import '../pages.css'
+import './contracts.css'
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
@@ -126,7 +127,7 @@ const columnsOf = (accounts: ReadonlyMap<string, string>): Column<Contract>[] =>
   },
   { heading: 'Status', cell: ({ status }) => <Chip tone={toneOf(status)}>{status}</Chip> },
   { heading: 'Currency', cell: ({ currency }) => currency },
-  { heading: 'A period is a', cell: ({ cadence }) => cadence.replace('_', ' ') },
+  { heading: 'Periods', cell: ({ cadence }) => cadence.replace('_', ' ') },
   { heading: 'From', cell: ({ starts_at: at }) => dayLabel(at, true) },
   { heading: 'Until', cell: (contract) => endOf(contract) },
   {

@@ -177,7 +177,7 @@ function Behind({ line, preview }: { line: Line; preview: Schema<'InvoicePreview
       </p>
       {line.query === null ? (
         <p className="soft">
-          There is no SQL for it: analysts see events as they are now, and this is how they were known.
+          There is no SQL for it in such a preview, because analysts see events as they are now.
         </p>
       ) : (
         <details className="steps-of__sql">

@@ -37,6 +37,20 @@ export function PeriodSteps({ contract, preview: { period } }: PeriodStepsProps)
   )
 }
 
+/** Leads from a time that the contract does not have to the period that it is in. */
+export function ToCurrentPeriod() {
+  const [, change] = useUrlQuery()
+  return (
+    <button
+      type="button"
+      className="button"
+      onClick={() => change({ at: undefined, as_of: undefined, known_at: undefined, since: undefined })}
+    >
+      Current period
+    </button>
+  )
+}
+
 /** The texts of the fields, in UTC. */
 interface Typed {
   asOf: string

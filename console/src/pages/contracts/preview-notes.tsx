@@ -110,7 +110,7 @@ export function Credits({
         columns={[
           {
             heading: 'Grant',
-            cell: ({ grant_id: id }) => (id === null ? 'due, and written in a moment' : <Id value={id} />),
+            cell: ({ grant_id: id }) => (id === null ? 'due, not yet written' : <Id value={id} />),
           },
           {
             heading: 'Pays',

@@ -16,7 +16,7 @@ import { Waiting } from '../../parts/work.tsx'
 import { type Asked, bodyOf, useAsked } from './asked.ts'
 import { contractName, type Names, useNames } from './names.ts'
 import { PreviewBody } from './preview-body.tsx'
-import { PeriodSteps, Times } from './preview-controls.tsx'
+import { PeriodSteps, Times, ToCurrentPeriod } from './preview-controls.tsx'
 import { toneOf } from './tones.ts'
 import { Unread } from './unread.tsx'
 
@@ -112,7 +112,13 @@ function AskedPreview({ contract, names, asked }: PreviewProps & { asked: Asked 
         <Panel
           heading="Invoice preview"
           read={read}
-          tools={read.data !== undefined && <PeriodSteps contract={contract} preview={read.data} />}
+          tools={
+            read.data === undefined ? (
+              asked.at !== undefined && <ToCurrentPeriod />
+            ) : (
+              <PeriodSteps contract={contract} preview={read.data} />
+            )
+          }
         >
           {(preview) => <PreviewBody preview={preview} contract={contract} names={names} asked={asked} />}
         </Panel>
