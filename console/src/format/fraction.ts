@@ -34,7 +34,11 @@ export function cutRatio(
 
 const FRACTION = /^(-?\d+)\/(\d+)$/
 
-/** Reads an exact number of the API: decimal text, or a fraction such as `100/31`. */
+/**
+ * Reads an exact number of the API: decimal text, or a fraction such as `100/31`.
+ *
+ * @internal
+ */
 export function parseExact(text: string): Ratio {
   const [, numerator, denominator] = FRACTION.exec(text) ?? []
   return numerator === undefined || denominator === undefined

@@ -18,7 +18,7 @@ export interface TimelineInput {
 }
 
 /** A bar in pixels. */
-export interface TimelineBar {
+interface TimelineBar {
   row: number
   bar: number
   x: number
