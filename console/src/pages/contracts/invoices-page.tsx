@@ -202,8 +202,8 @@ const HEADINGS = [
 function AllAsCsv({ at, now }: { at: number | undefined; now: number }) {
   const client = useClient()
   const work = useWork(async (signal, onCount) => {
-    // All pages are of one second, whatever the time is when the last one is read.
-    const invoices = await walk(previewListing(client, { at: at ?? now }), { signal, onCount })
+    // All pages have usage up to one second, whatever the time is when the last one is read.
+    const invoices = await walk(previewListing(client, { at: at ?? now, as_of: now }), { signal, onCount })
     signal.throwIfAborted()
     downloadCsv(`invoices-${utcDay(at ?? now)}.csv`, [HEADINGS, ...invoices.map(csvRow)])
   })
