@@ -6,7 +6,8 @@ import { instantParameter, monthText, startOfMonth } from '../../console/src/for
 import { ApiClient } from '../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, HOSTILE, shareConsole } from './console-world.ts'
+import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { HOSTILE } from './hostile-texts.ts'
 import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 const DAY_S = 86_400
