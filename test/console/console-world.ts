@@ -6,6 +6,7 @@ import { HOSTILE } from './hostile-texts.ts'
 import { useBrowser } from './use-browser.ts'
 import { makeKeys } from './worlds/company.ts'
 import { type ContractWorld, makeContractWorld } from './worlds/contracts.ts'
+import { type ExploreWorld, makeExploreWorld } from './worlds/explore.ts'
 
 export interface ConsoleWorld extends ContractWorld {
   api: ApiClient
@@ -15,6 +16,7 @@ export interface ConsoleWorld extends ContractWorld {
   bare: string
   /** The second in which the account's newest event of the metric occurred. */
   eventAt: number
+  explore: ExploreWorld
 }
 
 const DAY_S = 86_400
@@ -49,7 +51,8 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   const eventAt = await reportAll(api, account.id, metric.id)
   await makeKeys(api)
   const contracts = await makeContractWorld(api, metric.id, HOSTILE)
-  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt, ...contracts }
+  const explore = await makeExploreWorld(api)
+  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, ...contracts }
 }
 
 async function makeMoreAccounts(api: ApiClient, customer: string): Promise<void> {

@@ -6,12 +6,19 @@ import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { accountStates } from './states/accounts.ts'
 import { companyStates } from './states/company.ts'
 import { contractStates } from './states/contracts.ts'
+import { exploreStates } from './states/explore.ts'
 import { startStates } from './states/start.ts'
 import type { StatesOf } from './states/state.ts'
 import { closeBrowser, type Look, openTab, signIn, type WatchedPage } from './use-browser.ts'
 
 /** Every page of the console. A page that is missing here fails to compile. */
-const STATES: StatesOf<RouteName> = { ...startStates, ...accountStates, ...contractStates, ...companyStates }
+const STATES: StatesOf<RouteName> = {
+  ...startStates,
+  ...accountStates,
+  ...exploreStates,
+  ...contractStates,
+  ...companyStates,
+}
 
 const LOOKS: Look[] = (['light', 'dark'] as const).flatMap((scheme) =>
   [375, 1_440].map((width) => ({ scheme, width })),
@@ -29,7 +36,7 @@ describe('every page of the console, four ways', function () {
     tab = await openTab(browser, tally.url)
     await tab.page.goto('/console')
     await signIn(tab, tally.testKey)
-    await tab.page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+    await tab.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   })
   after(async () => {
     await closeBrowser()

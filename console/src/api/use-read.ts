@@ -89,14 +89,12 @@ export function useReadList<Row>(
 }
 
 /** Reads a whole list. It is for lists that a page needs all of, such as the metrics. */
-export function useReadAll<Row>(listing: Listing<Row>): Read<readonly Row[]> {
+export function useReadAll<Row>(listing: Listing<Row>, options: ReadOptions = {}): Read<readonly Row[]> {
   const { key, request, staleMs } = listing
-  return useRead({
-    key: [...key, 'all'],
-    request,
-    staleMs,
-    fetch: (signal) => walk(listing, { signal }),
-  })
+  return useRead(
+    { key: [...key, 'all'], request, staleMs, fetch: (signal) => walk(listing, { signal }) },
+    options,
+  )
 }
 
 /** Reads several things. @returns the answers that are there, in the order of the readings */

@@ -4,7 +4,11 @@ import type { RouteName } from './routes.ts'
 
 /** A page that the menu leads to. It has no parameters. */
 export interface MenuEntry {
-  route: Extract<RouteName, 'start' | 'accounts' | 'contracts' | 'invoices' | 'keys' | 'trail' | 'test'>
+  route: Extract<
+    RouteName,
+    | ('start' | 'overview' | 'accounts' | 'customers' | 'metrics' | 'usage')
+    | ('contracts' | 'invoices' | 'keys' | 'trail' | 'test')
+  >
   label: string
   /** The permission that the page needs. A key without it does not see the entry. */
   needs: Permission | undefined
@@ -18,7 +22,11 @@ export interface MenuEntry {
 
 const MENU: readonly MenuEntry[] = [
   { route: 'start', label: 'First steps', needs: undefined, letter: 's' },
+  { route: 'overview', label: 'Overview', needs: 'read:all', letter: 'o' },
   { route: 'accounts', label: 'Accounts', needs: 'read:all', letter: 'a' },
+  { route: 'customers', label: 'Customers', needs: 'read:all', letter: 'c' },
+  { route: 'metrics', label: 'Metrics', needs: 'read:all', letter: 'm' },
+  { route: 'usage', label: 'Usage', needs: 'read:all', letter: 'u' },
   { route: 'contracts', label: 'Contracts', needs: 'read:all', letter: 'b', section: 'Billing' },
   { route: 'invoices', label: 'Invoices', needs: 'read:all', letter: 'i', section: 'Billing' },
   { route: 'keys', label: 'Keys', needs: 'manage:keys', letter: 'k' },

@@ -12,6 +12,18 @@ export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = 
     default: (await import('../pages/accounts/accounts-page.tsx')).AccountsPage,
   })),
   account: lazy(async () => ({ default: (await import('../pages/accounts/account-page.tsx')).AccountPage })),
+  overview: lazy(async () => ({
+    default: (await import('../pages/overview/overview-page.tsx')).OverviewPage,
+  })),
+  customers: lazy(async () => ({
+    default: (await import('../pages/customers/customers-page.tsx')).CustomersPage,
+  })),
+  customer: lazy(async () => ({
+    default: (await import('../pages/customers/customer-page.tsx')).CustomerPage,
+  })),
+  metrics: lazy(async () => ({ default: (await import('../pages/metrics/metrics-page.tsx')).MetricsPage })),
+  metric: lazy(async () => ({ default: (await import('../pages/metrics/metric-page.tsx')).MetricPage })),
+  usage: lazy(async () => ({ default: (await import('../pages/usage/usage-page.tsx')).UsagePage })),
   contracts: lazy(async () => ({
     default: (await import('../pages/contracts/contracts-page.tsx')).ContractsPage,
   })),

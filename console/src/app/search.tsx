@@ -1,108 +1,117 @@
 import './search.css'
 import { type KeyboardEvent, useState } from 'react'
-import { CallError } from '../api/call.ts'
-import { useClient } from '../api/client.ts'
-import type { Schema } from '../api/contract.ts'
-import { accountByExternalIdReading, accountListing, accountReading } from '../api/queries/accounts.ts'
-import { type Read, useRead, useReadList } from '../api/use-read.ts'
 import { visibleText } from '../format/visible-text.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { useSettled } from './effects.ts'
+import { type Find, type Findings, useFindings } from './find.ts'
 import { Link } from './link.tsx'
-import { menuOf } from './menu.ts'
 
 /** How long typing rests before Tally is asked. */
 const SETTLE_MS = 150
-const ID = /^account_[0-9a-f]{32}$/
-const EXTERNAL_ID_MAX = 256
+const TEXT_MAX = 256
 
-/** Finds pages by their names, and accounts by their ids. Arrow keys move from the field through what was found. */
+/**
+ * Finds pages, accounts, customers and metrics by their names and ids. Arrow keys move from the field through what was
+ * found, and Enter opens the first.
+ */
 export function SearchDialog({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState('')
+  /** The text whose first finding is to be opened. */
+  const [wanted, setWanted] = useState('')
   const text = useSettled(typed.trim(), SETTLE_MS)
-  const client = useClient()
-  const account = useAccount(text)
-  const named = useReadList(accountListing(client, { query: text }), {
-    isEnabled: text !== '' && client.may('read:all'),
-    keepsEarlier: true,
-  })
+  const findings = useFindings(text)
   return (
     <Dialog heading="Search" onClose={onClose}>
-      <div className="dialog__body search" onKeyDown={moveFocus}>
+      <div
+        className="dialog__body search"
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && event.target instanceof HTMLInputElement) setWanted(typed.trim())
+          moveFocus(event)
+        }}
+      >
         <input
           className="input search__field"
           type="search"
           aria-label="Search for"
-          placeholder="An account by name, id or customer, or a page"
+          placeholder="An account, customer or metric by name or id, or a page"
           autoComplete="off"
           spellCheck={false}
           value={typed}
-          maxLength={EXTERNAL_ID_MAX}
-          onChange={({ target }) => setTyped(target.value)}
+          maxLength={TEXT_MAX}
+          onChange={({ target }) => {
+            setTyped(target.value)
+            setWanted('')
+          }}
         />
-        <Found text={text} account={account} named={named} onFollow={onClose} />
+        <Found
+          text={text}
+          findings={findings}
+          // Until all has been asked, what is found belongs to the text before.
+          isFirstOpened={wanted !== '' && wanted === text && findings.isComplete}
+          onFollow={onClose}
+        />
       </div>
     </Dialog>
   )
 }
 
-/** An account whose id or external id this text is. */
-function useAccount(text: string): Read<Schema<'Account'>> {
-  const client = useClient()
-  const reading = ID.test(text) ? accountReading(client, text) : accountByExternalIdReading(client, text)
-  return useRead(reading, { isEnabled: text !== '' && client.may('read:all') })
-}
-
-const NOT_FOUND = 404
-/** So many accounts are shown. The page of accounts has all. */
-const SHOWN_MAX = 8
-
 interface FoundProps {
   text: string
-  /** The account that has this very id. */
-  account: Read<Schema<'Account'>>
-  /** The accounts that have the text in a name or an external id. */
-  named: Read<readonly Schema<'Account'>[]>
+  findings: Findings
+  isFirstOpened: boolean
   onFollow: () => void
 }
 
-function Found({ text, account, named, onFollow }: FoundProps) {
-  const client = useClient()
-  const pages = menuOf(client).filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
-  const isMissing = account.error instanceof CallError && account.error.status === NOT_FOUND
-  const exact = text === '' || account.data === undefined ? [] : [account.data]
-  const others = text === '' ? [] : (named.data ?? []).filter(({ id }) => id !== exact[0]?.id)
-  const accounts = [...exact, ...others].slice(0, SHOWN_MAX)
-  const isRead = isMissing && named.data !== undefined && !named.isEarlier
+function Found({ text, findings, isFirstOpened, onFollow }: FoundProps) {
+  const { finds, isComplete, error, again } = findings
   return (
     <>
-      <ul className="search__found" aria-label="Found">
-        {accounts.map(({ id, name }) => (
-          <li key={id}>
-            <Link to="account" parameters={{ accountId: id }} className="search__link" onFollow={onFollow}>
-              <bdi>{visibleText(name)}</bdi> <span className="search__kind">account</span>
-            </Link>
-          </li>
-        ))}
-        {pages.map(({ route, label }) => (
-          <li key={route}>
-            <Link to={route} parameters={{}} className="search__link" onFollow={onFollow}>
-              {label} <span className="search__kind">page</span>
-            </Link>
+      <ul
+        className="search__found"
+        aria-label="Found"
+        aria-busy={!isComplete}
+        ref={isFirstOpened ? openFirst : undefined}
+      >
+        {finds.map((find) => (
+          <li key={`${find.kind} ${find.kind === 'page' ? find.route : find.id}`}>
+            <FoundLink find={find} onFollow={onFollow} />
           </li>
         ))}
       </ul>
       <p className="search__none" role="status">
-        {isRead && accounts.length + pages.length === 0 && (
+        {text !== '' && isComplete && finds.length === 0 && (
           <>
             Nothing found for “<bdi>{visibleText(text)}</bdi>”.
           </>
         )}
       </p>
-      {named.error !== null && <Problem error={named.error} onAgain={named.again} />}
+      {error !== null && <Problem error={error} onAgain={again} />}
     </>
   )
+}
+
+function FoundLink({ find, onFollow }: { find: Find; onFollow: () => void }) {
+  const children = (
+    <>
+      <bdi>{find.name}</bdi> <span className="search__kind">{find.kind}</span>
+    </>
+  )
+  const props = { className: 'search__link', onFollow, children }
+  switch (find.kind) {
+    case 'account':
+      return <Link to="account" parameters={{ accountId: find.id }} {...props} />
+    case 'customer':
+      return <Link to="customer" parameters={{ customerId: find.id }} {...props} />
+    case 'metric':
+      return <Link to="metric" parameters={{ metricId: find.id }} {...props} />
+    case 'page':
+      return <Link to={find.route} parameters={{}} {...props} />
+  }
+}
+
+function openFirst(list: HTMLElement | null): void {
+  list?.querySelector('a')?.click()
 }
 
 function moveFocus(event: KeyboardEvent<HTMLDivElement>): void {

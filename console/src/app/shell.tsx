@@ -1,8 +1,9 @@
 import './shell.css'
-import { Fragment, Suspense, useState } from 'react'
+import { type ComponentType, Fragment, Suspense, useState } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { useClient } from '../api/client.ts'
 import { callerReading } from '../api/queries/caller.ts'
+import { newestEventsReading } from '../api/queries/events.ts'
 import { useRead } from '../api/use-read.ts'
 import { Boundary } from '../parts/boundary.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -17,7 +18,7 @@ import { Link } from './link.tsx'
 import { menuOf } from './menu.ts'
 import { PAGES } from './pages.ts'
 import { prefer, type Theme, usePreferences } from './preferences.ts'
-import { pathOf, type RouteParameters, ROUTES } from './routes.ts'
+import { pathOf, ROUTES } from './routes.ts'
 import { SearchDialog } from './search.tsx'
 import { isTyping, ShortcutsDialog } from './shortcuts.tsx'
 import { isOverheard } from './sign-in.tsx'
@@ -53,7 +54,7 @@ export function Shell() {
           onClick={() => setOverlay('search')}
         >
           <Icon name="search" />
-          <span className="shell__search-text">Search account, id, page …</span>
+          <span className="shell__search-text">Search account, customer, id …</span>
           <kbd className="shell__search-key" aria-hidden="true">
             /
           </kbd>
@@ -201,46 +202,24 @@ function Notices() {
 /** What a key may see that may not read. Keys and the trail say themselves which permission they need. */
 const WITHOUT_READING = [ROUTES.start, ROUTES.keys, ROUTES.trail]
 
+type PageName = keyof typeof PAGES
+const PAGE_ROUTES = Object.entries(PAGES) as [PageName, ComponentType<{ parameters: never }>][]
+
 function CurrentPage() {
   const [path] = useLocation()
   const client = useClient()
   const mayRead = client.may('read:all')
-  if (path === '/') return <Redirect to={pathOf(mayRead ? 'accounts' : 'start', {})} replace />
+  if (path === '/') return mayRead ? <Landing /> : <Redirect to={pathOf('start', {})} replace />
   if (!mayRead && !WITHOUT_READING.some((known) => known === path)) return <MayNotRead />
   return (
     <Boundary key={path}>
       <Suspense fallback={<Skeleton />}>
         <Switch>
-          <Route path={ROUTES.start}>
-            <PAGES.start parameters={{}} />
-          </Route>
-          <Route path={ROUTES.accounts}>
-            <PAGES.accounts parameters={{}} />
-          </Route>
-          <Route path={ROUTES.account}>
-            {(parameters: RouteParameters<'account'>) => <PAGES.account parameters={parameters} />}
-          </Route>
-          <Route path={ROUTES.contracts}>
-            <PAGES.contracts parameters={{}} />
-          </Route>
-          <Route path={ROUTES.contract}>
-            {(parameters: RouteParameters<'contract'>) => <PAGES.contract parameters={parameters} />}
-          </Route>
-          <Route path={ROUTES.preview}>
-            {(parameters: RouteParameters<'preview'>) => <PAGES.preview parameters={parameters} />}
-          </Route>
-          <Route path={ROUTES.invoices}>
-            <PAGES.invoices parameters={{}} />
-          </Route>
-          <Route path={ROUTES.keys}>
-            <PAGES.keys parameters={{}} />
-          </Route>
-          <Route path={ROUTES.trail}>
-            <PAGES.trail parameters={{}} />
-          </Route>
-          <Route path={ROUTES.test}>
-            <PAGES.test parameters={{}} />
-          </Route>
+          {PAGE_ROUTES.map(([name, Page]) => (
+            <Route key={name} path={ROUTES[name]}>
+              {(parameters: object) => <Page parameters={parameters as never} />}
+            </Route>
+          ))}
           <Route>
             <NoPage />
           </Route>
@@ -248,6 +227,13 @@ function CurrentPage() {
       </Suspense>
     </Boundary>
   )
+}
+
+/** Where a company begins: with its first steps until it has an event, and then with the overview. */
+function Landing() {
+  const { data, error } = useRead(newestEventsReading(useClient(), { limit: 1 }))
+  if (data === undefined && error === null) return <Skeleton />
+  return <Redirect to={pathOf(data?.data.length === 0 ? 'start' : 'overview', {})} replace />
 }
 
 function NoPage() {

@@ -19,6 +19,9 @@ export function partsOf(text: string): DecimalParts | undefined {
   return { sign: sign === '-' ? '-' : '', groups, fraction }
 }
 
+/** Writes a count for a sentence: `10,400`. */
+export const countText = (count: number): string => partsOf(count.toString())?.groups.join(',') ?? ''
+
 /** Thousand, million, and so on. */
 const SHORT_UNITS = ['', ' k', ' M', ' G', ' T', ' P', ' E']
 const SHORT_DIGITS = 3

@@ -2,6 +2,8 @@ import {
   compareRatios,
   divideRatios,
   floorRatio,
+  HUNDRED,
+  isZeroRatio,
   multiplyRatios,
   parseRatio,
   type Ratio,
@@ -62,6 +64,22 @@ export function approximate(text: string): string | undefined {
     const cut = cutRatio(ratio, places).text
     if (cut !== '0' || places === PLACES_MAX) return cut
   }
+}
+
+/** The smallest share that is shown with one decimal place. */
+const SHARE_MIN = ratioOf(1n, 10n)
+
+/**
+ * The share of a part in percent, with at most one decimal place. Further digits are cut off.
+ *
+ * @returns undefined when there is no whole
+ */
+export function shareText(part: string, whole: string): string | undefined {
+  const [numerator, denominator] = [parseRatio(part), parseRatio(whole)]
+  if (isZeroRatio(denominator)) return undefined
+  const percent = divideRatios(multiplyRatios(numerator, HUNDRED), denominator)
+  const isTiny = compareRatios(percent, RATIO_ZERO) > 0 && compareRatios(percent, SHARE_MIN) < 0
+  return isTiny ? '< 0.1 %' : `${cutRatio(percent, 1).text} %`
 }
 
 /**

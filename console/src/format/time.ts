@@ -32,6 +32,26 @@ export function dayLabel(seconds: number, withYear: boolean): string {
   return withYear ? `${day} ${date.getUTCFullYear()}` : day
 }
 
+/** A UTC month for an axis: `Nov`, or `Nov 2025` where the year has to be said. */
+export function monthLabel(seconds: number, withYear: boolean): string {
+  const date = new Date(seconds * 1_000)
+  return (MONTHS[date.getUTCMonth()] ?? '') + (withYear ? ` ${date.getUTCFullYear()}` : '')
+}
+
+/** What usage is added up by: UTC days or calendar months. */
+export type Period = 'day' | 'month'
+
+/** A UTC day or month by its first second: `2026-11-28` or `2026-11`. */
+export const periodText = (seconds: number, period: Period): string =>
+  period === 'day' ? utcDay(seconds) : utcDay(seconds).slice(0, 7)
+
+/** The first second of the UTC month of an instant. */
+export const startOfMonth = (seconds: number): number =>
+  Date.parse(`${utcDay(seconds).slice(0, 7)}-01T00:00:00Z`) / 1_000
+
+export const startOfPeriod = (seconds: number, period: Period): number =>
+  period === 'day' ? startOfDay(seconds) : startOfMonth(seconds)
+
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2})?)?$/
 

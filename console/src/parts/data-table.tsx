@@ -16,6 +16,8 @@ interface DataTableProps<Row> {
   hasMore?: boolean
   isFetchingMore?: boolean
   onMore?: () => void
+  /** How many rows are shown, if the table has not all of them. */
+  count?: number
 }
 
 /**
@@ -30,9 +32,9 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, ...paging }: Dat
         <caption className="hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ heading, isNumber }) => (
+            {columns.map(({ heading, isNumber }, index) => (
               <th
-                key={heading}
+                key={index} // two columns may be called the same, for example two accounts
                 role="columnheader"
                 scope="col"
                 className={isNumber === true ? 'number' : undefined}
@@ -45,9 +47,9 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, ...paging }: Dat
         <tbody role="rowgroup">
           {rows.map((row) => (
             <tr key={keyOf(row)} role="row">
-              {columns.map(({ heading, isNumber, cell }) => (
+              {columns.map(({ heading, isNumber, cell }, index) => (
                 <td
-                  key={heading}
+                  key={index}
                   role="cell"
                   data-heading={heading}
                   className={isNumber === true ? 'number' : undefined}
@@ -59,7 +61,7 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, ...paging }: Dat
           ))}
         </tbody>
       </table>
-      <More {...paging} count={rows.length} />
+      <More count={rows.length} {...paging} />
     </div>
   )
 }

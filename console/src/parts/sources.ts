@@ -25,7 +25,8 @@ export const sourceIdOf = ({ metric_id: metricId, currency }: OfSource): string 
 export const sourceQuery = ({ id, isMetric }: Source): { metric_id?: string; currency?: string } =>
   isMetric ? { metric_id: id } : { currency: id }
 
-const ofMetric = ({ id, name, measurement_units, archived_at }: Schema<'Metric'>): Source => ({
+/** A metric as a source. */
+export const sourceOfMetric = ({ id, name, measurement_units, archived_at }: Schema<'Metric'>): Source => ({
   id,
   label: visibleText(name),
   unit: visibleText(measurement_units === '' ? name : measurement_units),
@@ -55,7 +56,7 @@ export function useSources(client: Client): Read<Sources> {
   const metrics = useReadAll(metricListing(client))
   const currencies = useReadAll(currencyListing(client))
   const isReady = metrics.data !== undefined && currencies.data !== undefined
-  const list = [...(metrics.data ?? []).map(ofMetric), ...(currencies.data ?? []).map(ofCurrency)]
+  const list = [...(metrics.data ?? []).map(sourceOfMetric), ...(currencies.data ?? []).map(ofCurrency)]
   return {
     ...metrics,
     error: metrics.error ?? currencies.error,

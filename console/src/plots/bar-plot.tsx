@@ -1,12 +1,10 @@
 import { useId } from 'react'
 import { Plot, type PlotProps } from './plot.tsx'
 import type { PlotSize } from './prepare/axis.ts'
-import { type BarColumn, type BarInput, type BarMarks, prepareBars } from './prepare/bars.ts'
+import { type BarColumn, type BarInput, type BarMarks, type BarSeries, prepareBars } from './prepare/bars.ts'
+import { COLOURS } from './prepare/colours.ts'
 
-/** The most series that have a colour of their own. */
-const COLOURS = 8
-
-/** Bars by UTC day. The bar of the day that is not over is hatched, because it still grows. */
+/** Bars by UTC day or month. The bar of the period that is not over is hatched, because it still grows. */
 export function BarPlot<Row extends { startAt: number }>({
   input,
   ...props
@@ -52,7 +50,7 @@ function Columns({ marks: { columns }, series, cursor, hatch }: ColumnsProps) {
     <g key={column.startAt} className={index === cursor ? 'plot__bar--under-cursor' : undefined}>
       {column.bars.map((bar) => (
         <g key={bar.series}>
-          <BarRect column={column} bar={bar} className={classOf(bar.series, series)} />
+          <BarRect column={column} bar={bar} className={barClass(bar.series, series[bar.series])} />
           {column.isRunning && <BarRect column={column} bar={bar} fill={`url(#${hatch})`} />}
         </g>
       ))}
@@ -72,5 +70,18 @@ function BarRect({ column: { x, width }, bar: { y, height }, className, fill }: 
   return <rect className={className} fill={fill} x={x} width={width} y={y} height={Math.max(1, height)} />
 }
 
-const classOf = (index: number, series: BarInput['series']): string =>
-  series[index]?.isRest === true ? 'plot__bar--rest' : `plot__bar--${(index % COLOURS) + 1}`
+/** The class that colours a series. */
+function barClass(index: number, series: BarSeries | undefined): string {
+  if (series?.isRest === true) return 'plot__bar--rest'
+  if (series?.isWithout === true) return 'plot__bar--without'
+  return `plot__bar--${series?.colour ?? (index % COLOURS) + 1}`
+}
+
+/** The colour of a series, beside its name. */
+export function Swatch({ series }: { series: BarSeries }) {
+  return (
+    <svg width="10" height="10" aria-hidden="true">
+      <rect className={barClass(0, series)} width="10" height="10" rx="2" />
+    </svg>
+  )
+}

@@ -1,7 +1,7 @@
 import './plot.css'
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react'
 import type { CsvCell } from '../format/csv.ts'
-import { utcDay } from '../format/time.ts'
+import { type Period, periodText } from '../format/time.ts'
 import { Choice } from '../parts/choice.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { downloadCsv } from '../parts/download.ts'
@@ -9,7 +9,7 @@ import { moveCursor } from './move-cursor.ts'
 import type { PlotBox, PlotSize, Tick } from './prepare/axis.ts'
 import { useWidth } from './use-width.ts'
 
-/** The rows behind a plot, one for each day, with exact text. */
+/** The rows behind a plot, one for each day or month, with exact text. */
 interface PlotTable<Row> {
   columns: readonly Column<Row>[]
   csv: readonly (readonly CsvCell[])[]
@@ -19,6 +19,8 @@ interface PlotTable<Row> {
 export interface PlotProps<Row extends { startAt: number }> {
   /** What is shown, for the caption and for screen readers. */
   caption: string
+  /** What a row is of. */
+  period?: Period
   rows: readonly Row[]
   /** What a day's row says, with its unit. */
   say: (row: Row) => ReactNode
@@ -48,13 +50,15 @@ export function Plot<Row extends { startAt: number }, D extends Drawing>({
   prepare: (size: PlotSize) => D
   draw: (drawing: D, cursor: number | undefined) => ReactNode
 }) {
-  const { caption, rows, table } = props
+  const { caption, period = 'day', rows, table } = props
   const [view, setView] = useState<'plot' | 'table'>('plot')
   const [ref, width] = useWidth()
   return (
     <figure className="plot">
       <figcaption className="plot__head">
-        <span>{caption}, UTC days</span>
+        <span>
+          {caption}, UTC {period}s
+        </span>
         <span className="plot__tools">
           <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
           <button
@@ -76,7 +80,10 @@ export function Plot<Row extends { startAt: number }, D extends Drawing>({
         <div className="plot__table" role="region" aria-label={`Table: ${caption}`} tabIndex={0}>
           <DataTable
             caption={caption}
-            columns={[{ heading: 'Day', cell: ({ startAt }) => utcDay(startAt) }, ...table.columns]}
+            columns={[
+              { heading: HEADINGS[period], cell: ({ startAt }) => periodText(startAt, period) },
+              ...table.columns,
+            ]}
             rows={rows.toReversed()}
             keyOf={({ startAt }) => startAt.toString()}
           />
@@ -85,6 +92,8 @@ export function Plot<Row extends { startAt: number }, D extends Drawing>({
     </figure>
   )
 }
+
+const HEADINGS = { day: 'Day', month: 'Month' }
 
 const VIEWS = [
   { value: 'plot', label: 'Plot' },
@@ -98,7 +107,7 @@ interface CanvasProps<Row extends { startAt: number }, D extends Drawing> extend
 }
 
 function Canvas<Row extends { startAt: number }, D extends Drawing>(props: CanvasProps<Row, D>) {
-  const { caption, rows, say, onOpen, size, prepare, draw } = props
+  const { caption, period = 'day', rows, say, onOpen, size, prepare, draw } = props
   const [cursor, setCursor] = useState<number>()
   const drawing = prepare(size)
   const row = cursor === undefined ? undefined : rows[cursor]
@@ -122,7 +131,7 @@ function Canvas<Row extends { startAt: number }, D extends Drawing>(props: Canva
         tabIndex={0}
         role="application"
         aria-roledescription="plot"
-        aria-label={`${caption} by UTC day. Arrow keys move from day to day.`}
+        aria-label={`${caption} by UTC ${period}. Arrow keys move from ${period} to ${period}.`}
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={() => setCursor(undefined)}
@@ -134,10 +143,12 @@ function Canvas<Row extends { startAt: number }, D extends Drawing>(props: Canva
       </svg>
       <p className="plot__said" role="status">
         {row === undefined ? (
-          <span className="plot__hint">Point at a day, or move from day to day by arrow keys.</span>
+          <span className="plot__hint">
+            Point at a {period}, or move from {period} to {period} by arrow keys.
+          </span>
         ) : (
           <>
-            <strong>{utcDay(row.startAt)}</strong> {say(row)}
+            <strong>{periodText(row.startAt, period)}</strong> {say(row)}
           </>
         )}
       </p>

@@ -1,7 +1,7 @@
 import { tickIncrement, ticks } from 'd3-array'
 import { scaleLinear } from 'd3-scale'
 import { shortDecimal } from '../../format/decimal.ts'
-import { dayLabel } from '../../format/time.ts'
+import { dayLabel, monthLabel, type Period } from '../../format/time.ts'
 
 /** The size of a plot in pixels. */
 export interface PlotSize {
@@ -74,12 +74,17 @@ export function tickText(tick: number, step: number): string {
 
 const LABEL_WIDTH = 76
 
-/** Chooses the days that have a label below the axis, so that labels have room. The year is said where it changes. */
+/**
+ * Chooses the days or months that have a label below the axis, so that labels have room. The year is said where it
+ * changes.
+ */
 export function dayTicks(
   days: readonly number[],
   toX: (index: number) => number,
   { left, right }: PlotBox,
+  period: Period = 'day',
 ): Tick[] {
+  const labelOf = period === 'day' ? dayLabel : monthLabel
   const most = Math.max(1, Math.floor((right - left) / LABEL_WIDTH))
   const every = Math.max(1, Math.ceil(days.length / most))
   let year = ''
@@ -90,7 +95,7 @@ export function dayTicks(
     const dayYear = new Date(day * 1_000).getUTCFullYear().toString()
     const withYear = year !== '' && dayYear !== year
     year = dayYear
-    return [{ at, label: dayLabel(day, withYear) }]
+    return [{ at, label: labelOf(day, withYear) }]
   })
 }
 

@@ -1,14 +1,27 @@
 import { scaleBand } from 'd3-scale'
 import { stack, stackOffsetDiverging } from 'd3-shape'
+import type { Period } from '../../format/time.ts'
 import { dayTicks, pixelsOf, type PlotBox, type PlotSize, type Tick, valueAxis } from './axis.ts'
 
-/** Values by UTC day, of one series or several that are stacked. */
+/** A series of a stack. */
+export interface BarSeries {
+  name: string
+  /** Whether it is all groups together that have no series. */
+  isRest?: boolean
+  /** Whether it is what belongs to no group. */
+  isWithout?: boolean
+  /** The number of its colour, from 1; without it, the colour goes by its place. */
+  colour?: number | undefined
+}
+
+/** Values by UTC day or month, of one series or several that are stacked. */
 export interface BarInput {
-  series: readonly { name: string; isRest?: boolean }[]
+  series: readonly BarSeries[]
   /** One value for each series; null where there is none, which leaves a gap. */
   days: readonly { startAt: number; values: readonly (string | null)[] }[]
-  /** The first second of the day that is not over. */
+  /** The first second of the day or month that is not over. */
   runningDay?: number
+  period?: Period
 }
 
 interface Bar {
@@ -42,7 +55,7 @@ export interface BarMarks {
 const SPACED_FROM = 4
 
 /** Turns values into bars. All series are drawn, each with its whole value: none is cut off at the top. */
-export function prepareBars({ series, days, runningDay }: BarInput, size: PlotSize): BarMarks {
+export function prepareBars({ series, days, runningDay, period }: BarInput, size: PlotSize): BarMarks {
   const rows = days.map(({ values }) => values.map(pixelsOf))
   const layers = stack<number[], number>()
     .keys(series.map((_, index) => index))
@@ -67,6 +80,7 @@ export function prepareBars({ series, days, runningDay }: BarInput, size: PlotSi
       days.map(({ startAt }) => startAt),
       middleOf,
       box,
+      period,
     ),
     zero: axis.zero,
     columns: days.map(({ startAt }, index) => ({

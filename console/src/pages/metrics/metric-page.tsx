@@ -1,0 +1,119 @@
+import '../pages.css'
+import { useState } from 'react'
+import { CallError } from '../../api/call.ts'
+import { useClient } from '../../api/client.ts'
+import type { Schema } from '../../api/contract.ts'
+import { metricReading } from '../../api/queries/metrics.ts'
+import { useRead } from '../../api/use-read.ts'
+import { Link } from '../../app/link.tsx'
+import { useNow } from '../../app/now.ts'
+import { Id } from '../../parts/id.tsx'
+import { Instant } from '../../parts/instant.tsx'
+import { Chip, Fact, PageHead } from '../../parts/page.tsx'
+import { Empty, Notice, Problem } from '../../parts/problem.tsx'
+import { RangePicker, useRange } from '../../parts/range-picker.tsx'
+import { sourceOfMetric } from '../../parts/sources.ts'
+import { Text } from '../../parts/text.tsx'
+import { ArchiveMetricDialog } from './archive-metric-dialog.tsx'
+import { MetricDialog } from './metric-dialog.tsx'
+import { PropertiesPanel } from './properties-panel.tsx'
+import { MetricUsagePanel } from './usage-panel.tsx'
+
+const NOT_FOUND = 404
+
+/** A metric: its fields, its usage by day and account, and the properties of its events. */
+export function MetricPage({ parameters: { metricId } }: { parameters: { metricId: string } }) {
+  const { data: metric, error, again } = useRead(metricReading(useClient(), metricId))
+  const isMissing = error instanceof CallError && error.status === NOT_FOUND
+  return (
+    <>
+      <PageHead
+        heading={metric?.name ?? 'Metric'}
+        crumbs={
+          <Link to="metrics" parameters={{}}>
+            Metrics
+          </Link>
+        }
+      >
+        {metric !== undefined && <Facts metric={metric} />}
+      </PageHead>
+      {isMissing && (
+        <Empty>
+          <p>
+            There is no metric with the id <Id value={metricId} /> in this company.
+          </p>
+        </Empty>
+      )}
+      {error !== null && !isMissing && <Problem error={error} onAgain={again} />}
+      {metric !== undefined && <Details key={metric.id} metric={metric} />}
+    </>
+  )
+}
+
+function Facts({ metric }: { metric: Schema<'Metric'> }) {
+  const { external_id: externalId, measurement_units: unit, description, archived_at: archivedAt } = metric
+  return (
+    <>
+      {archivedAt !== null && (
+        <Fact name="">
+          <Chip tone="warn">archived</Chip> <Instant at={archivedAt} />
+        </Fact>
+      )}
+      <Fact name="unit">{unit === '' ? 'none' : <Text>{unit}</Text>}</Fact>
+      {externalId !== undefined && (
+        <Fact name="external id">
+          <Id value={externalId} />
+        </Fact>
+      )}
+      <Fact name="id">
+        <Id value={metric.id} />
+      </Fact>
+      <Fact name="created">
+        <Instant at={metric.created_at} />
+      </Fact>
+      {description !== '' && (
+        <Fact name="description">
+          <Text>{description}</Text>
+        </Fact>
+      )}
+    </>
+  )
+}
+
+function Details({ metric }: { metric: Schema<'Metric'> }) {
+  const now = useNow()
+  const range = useRange(now)
+  const source = sourceOfMetric(metric)
+  return (
+    <div className="columns">
+      <Actions metric={metric} />
+      <RangePicker now={now} range={range} />
+      {range.seconds === undefined ? (
+        <Notice tone="bad">
+          <span>The range of this address cannot be shown: {range.fault}.</span>
+        </Notice>
+      ) : (
+        <MetricUsagePanel source={source} seconds={range.seconds} now={now} />
+      )}
+      <PropertiesPanel source={source} />
+    </div>
+  )
+}
+
+function Actions({ metric }: { metric: Schema<'Metric'> }) {
+  const [open, setOpen] = useState<'change' | 'archive'>()
+  const close = () => setOpen(undefined)
+  if (!useClient().may('write:all')) return null
+  return (
+    <div className="row-actions">
+      <button type="button" className="button" onClick={() => setOpen('change')}>
+        Change
+      </button>
+      <button type="button" className="button" onClick={() => setOpen('archive')}>
+        {metric.archived_at === null ? 'Archive' : 'Bring back'}
+      </button>
+      {open === 'change' && <MetricDialog metric={metric} onClose={close} />}
+      {open === 'archive' && <ArchiveMetricDialog metric={metric} onClose={close} />}
+    </div>
+  )
+}
