@@ -2328,4 +2328,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'void queries.invalidateQueries({ queryKey: key, exact: true, refetchType: "none" })',
     suites: ['console/contracts-journeys'],
   },
+  {
+    name: 'a stack of usage leaves out the groups that have no colour',
+    file: 'console/src/plots/prepare/stacks.ts',
+    right: 'const beyond = data.slice(COLOURS)',
+    wrong: 'const beyond = data.slice(data.length)',
+    suites: ['console/plots/stacks'],
+  },
+  {
+    name: 'a value in a plot changes its colour with its rank',
+    file: 'console/src/plots/prepare/colours.ts',
+    right: '[key, before.get(key) ?? free.shift() ?? COLOURS]',
+    wrong: '[key, shown.indexOf(key) + 1]',
+    suites: ['console/plots/stacks'],
+  },
+  {
+    name: 'a ranking of the console leaves out what belongs to no value',
+    file: 'console/src/parts/ranking.tsx',
+    right: '...(without === null\n',
+    wrong: '...(without === null || without.event_count > 0\n',
+    suites: ['console/explore-journeys'],
+  },
+  {
+    name: 'the statement for analysts takes an average as a float',
+    file: 'console/src/format/usage-sql.ts',
+    right: "avg: 'sum(e.quantity) / count()'",
+    wrong: "avg: 'avg(e.quantity)'",
+    suites: ['console/usage-sql'],
+  },
 ]

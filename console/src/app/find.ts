@@ -48,7 +48,9 @@ export function useFindings(text: string): Findings {
   const customer = useRead(customerReading(client, text), { isEnabled: isAsked && UUID.test(text) })
   const metrics = useReadAll(metricListing(client), options)
   const isMissing = exact.error instanceof CallError && exact.error.status === NOT_FOUND
-  const isExactKnown = isMissing || exact.data !== undefined
+  const isExactKnown =
+    (isMissing || exact.data !== undefined) &&
+    (!UUID.test(text) || customer.data !== undefined || customer.error !== null)
   const lists = [accounts, customers, metrics]
   const failed = lists.find(({ error }) => error !== null)
   const finds = !isAsked

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { approximate, cutRatio, daysLeft, parseExact } from '../../../console/src/format/fraction.ts'
+import { approximate, cutRatio, daysLeft, parseExact, shareText } from '../../../console/src/format/fraction.ts'
 import { compareRatios, formatRatio, ratioOf } from '../../../shared/amount/ratio.ts'
 
 describe('fractions on the screen', () => {
@@ -39,6 +39,29 @@ describe('fractions on the screen', () => {
         }
         expect(compareRatios(next, exact)).to.be.above(0)
       }),
+    )
+  })
+
+  it('say the share of a part, cut off after a place, and never 0 for what is not 0', () => {
+    expect(shareText('1', '3')).to.equal('33.3 %')
+    expect(shareText('2', '3')).to.equal('66.6 %')
+    expect(shareText('1', '1000')).to.equal('0.1 %')
+    expect(shareText('1', '1000000000000000000000000')).to.equal('< 0.1 %')
+    expect(shareText('0', '5')).to.equal('0 %')
+    expect(shareText('-1', '8')).to.equal('-12.5 %')
+    expect(shareText('5', '0')).to.equal(undefined)
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 38n }),
+        fc.bigInt({ min: 0n, max: 10n ** 38n }),
+        (part, more) => {
+          const text = shareText(part.toString(), (part + more).toString())
+          expect(text)
+            .to.match(/^(< 0\.1|100|\d{1,2}(\.\d)?) %$/)
+            .and.not.equal('0 %')
+          if (more === 0n) expect(text).to.equal('100 %')
+        },
+      ),
     )
   })
 

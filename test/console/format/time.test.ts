@@ -6,11 +6,14 @@ import {
   distanceText,
   instantText,
   lastDays,
+  monthLabel,
   monthsOf,
   parseDay,
   parseInstant,
+  periodText,
   secondsOf,
   startOfDay,
+  startOfPeriod,
   utcDay,
 } from '../../../console/src/format/time.ts'
 
@@ -44,6 +47,21 @@ describe('times on the screen', () => {
       expect(parseInstant(text), text).to.equal(undefined)
     expect(parseInstant('2026-11-28 09:30')).to.equal((parseDay('2026-11-28') ?? 0) + 34_200)
     expect(parseDay('2026-11-28 09:30')).to.equal(undefined)
+  })
+
+  it('are of a month, which begins with its first second', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2 ** 32 }), (at) => {
+        const start = startOfPeriod(at, 'month')
+        expect(utcDay(start)).to.equal(`${periodText(at, 'month')}-01`)
+        expect(start).to.be.at.most(at)
+        expect(startOfPeriod(start, 'day')).to.equal(start)
+        expect(startOfPeriod(start - 1, 'month')).to.be.below(start)
+      }),
+    )
+    expect(periodText(NOW, 'day')).to.equal('2025-11-28')
+    expect(periodText(NOW, 'month')).to.equal('2025-11')
+    expect([monthLabel(NOW, false), monthLabel(NOW, true)]).to.deep.equal(['Nov', 'Nov 2025'])
   })
 
   it('make ranges of whole UTC days, both included', () => {

@@ -70,6 +70,7 @@ export function MetricUsagePanel({ source, seconds, now }: MetricUsagePanelProps
               nameOf={nameOf}
               colours={colours}
             />
+            <h3 className="subheading">Top accounts</h3>
             <Ranking
               usage={usage}
               source={source}
