@@ -37,7 +37,12 @@ describe('the statement that the console shows for all groups', () => {
       .filter((line) => line !== '')
       .map(
         (line) =>
-          JSON.parse(line) as { account_id?: string; value?: string; used: string; event_count: string },
+          JSON.parse(line) as {
+            account_id?: string
+            value?: string
+            used: string | number
+            event_count: string | number
+          },
       )
   }
 
