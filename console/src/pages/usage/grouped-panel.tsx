@@ -85,6 +85,12 @@ function Answer({ answer, source, now, newest, seen, onChoose, colours, nameOf }
           from {from} to {to}, both included, of {countText(usage.total.event_count)} events
         </span>
       </p>
+      {!addsUp(usage) && (
+        <p className="soft">
+          The plot shows all events together, because such values of groups do not add up. The table has the
+          groups.
+        </p>
+      )}
       <UsagePlot
         usage={usage}
         source={measured}
@@ -95,12 +101,6 @@ function Answer({ answer, source, now, newest, seen, onChoose, colours, nameOf }
         nameOf={usage.property === null ? nameOf : String}
         colours={colours}
       />
-      {!addsUp(usage) && (
-        <p className="soft">
-          The plot shows all events together, because such values of groups do not add up. The table has the
-          groups.
-        </p>
-      )}
       <h3 className="subheading">{headingOf(usage)}</h3>
       <Ranking
         usage={usage}
