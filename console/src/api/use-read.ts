@@ -59,27 +59,34 @@ export function useRead<T>(
 }
 
 export function useReadList<Row>(
-  { key, request, staleMs, fetchPage, idOf }: Listing<Row>,
+  { key, request, staleMs, pollMs, fetchPage, idOf }: Listing<Row>,
   { keepsEarlier = false, isEnabled = true }: ReadOptions = {},
 ): ReadList<Row> {
   const query = useInfiniteQuery({
     queryKey: [...key, 'pages'],
-    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    queryFn: async ({ pageParam, signal }) => ({
+      ...(await fetchPage(pageParam, signal)),
+      readAt: Date.now(),
+    }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ data, has_more: hasMore }) => {
       const last = data.at(-1)
       return hasMore && last !== undefined ? idOf(last) : undefined
     },
     staleTime: staleMs,
+    // Each time all pages are read, so a list of many is not polled. It says how old it is.
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 && pollMs) || false,
     enabled: isEnabled,
     ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
   })
+  const pages = query.data?.pages
   return {
-    data: query.data?.pages.flatMap(({ data }) => data),
+    data: pages?.flatMap(({ data }) => data),
     error: query.error,
     isFetching: query.isFetching,
     isEarlier: query.isPlaceholderData,
-    updatedAt: query.dataUpdatedAt,
+    // A list is as old as its oldest page. The time of the query is that of the page that came last.
+    updatedAt: pages === undefined ? 0 : Math.min(...pages.map(({ readAt }) => readAt)),
     request,
     again: () => void query.refetch(),
     hasMore: query.hasNextPage,
@@ -97,8 +104,19 @@ export function useReadAll<Row>(listing: Listing<Row>, options: ReadOptions = {}
   )
 }
 
-/** Reads several things. @returns the answers that are there, in the order of the readings */
-export function useReads<T>(readings: readonly Reading<T>[]): readonly T[] {
+/** What came of several reads. */
+export interface Reads<T> {
+  /** The answers that are there, in the order of the readings. */
+  data: readonly T[]
+  /** What went wrong with the first read that failed. */
+  error: Error | null
+  isFetching: boolean
+  /** Asks again for what failed. */
+  again: () => void
+}
+
+/** Reads several things at the same time. */
+export function useReads<T>(readings: readonly Reading<T>[]): Reads<T> {
   const results = useQueries({
     queries: readings.map(({ key, staleMs, fetch }) => ({
       queryKey: key,
@@ -106,7 +124,14 @@ export function useReads<T>(readings: readonly Reading<T>[]): readonly T[] {
       staleTime: staleMs,
     })),
   })
-  return results.flatMap(({ data }) => (data === undefined ? [] : [data as T]))
+  return {
+    data: results.flatMap(({ data }) => (data === undefined ? [] : [data as T])),
+    error: results.find(({ error }) => error !== null)?.error ?? null,
+    isFetching: results.some(({ isFetching }) => isFetching),
+    again: () => {
+      for (const { error, refetch } of results) if (error !== null) void refetch()
+    },
+  }
 }
 
 /** Ends a read that is under way. The request to Tally is aborted. */

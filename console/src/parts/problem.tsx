@@ -3,11 +3,21 @@ import type { ReactNode } from 'react'
 import { CallError } from '../api/call.ts'
 import { visibleText } from '../format/visible-text.ts'
 
+interface ProblemProps {
+  error: Error
+  onAgain?: () => void
+  /** What could not be read, where it does not follow from the place. */
+  about?: string
+}
+
 /** What went wrong with a request, in the words of the server. */
-export function Problem({ error, onAgain }: { error: Error; onAgain?: () => void }) {
+export function Problem({ error, onAgain, about }: ProblemProps) {
   return (
     <div className="notice notice--bad" role="alert">
-      <p className="notice__text">{wordsOf(error)}</p>
+      <p className="notice__text">
+        {about !== undefined && `${about}: `}
+        {wordsOf(error)}
+      </p>
       {onAgain !== undefined && (
         <button type="button" className="button" onClick={onAgain}>
           Try again

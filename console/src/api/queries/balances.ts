@@ -2,10 +2,12 @@ import type { Client } from '../client.ts'
 import type { ReadPath, ReadQuery, Schema } from '../contract.ts'
 import { AWAIT_MS, FRESH_MS, POLL_MS, type Reading, reading } from './reading.ts'
 
-/** What changes with a grant. */
+/** What changes with a grant. A balance that changes may be refilled. */
 export const BALANCE_CHANGES = [
   '/v2/grants',
+  '/v2/refill-configurations/{account_id}/{metric_id}/refills',
   '/v2/accounts/balances',
+  '/v2/accounts/{account_id}/balance',
   '/v2/accounts/{account_id}/balance/daily',
 ] as const satisfies readonly ReadPath[]
 
@@ -26,21 +28,15 @@ export const balancesReading = (
     },
   )
 
-/** The balance of an account in a metric, asked for every second. */
+/** The balance of an account in a metric or currency, asked for every second. */
 export const awaitedBalanceReading = (
   client: Client,
-  { account_id, metric_id }: { account_id: string; metric_id: string },
+  { account_id, ...source }: { account_id: string; metric_id?: string; currency?: string },
 ): Reading<Schema<'Balance'>> =>
-  reading(
-    client,
-    '/v2/accounts/{account_id}/balance',
-    { account_id },
-    { metric_id },
-    {
-      staleMs: 0,
-      pollMs: AWAIT_MS,
-    },
-  )
+  reading(client, '/v2/accounts/{account_id}/balance', { account_id }, source, {
+    staleMs: 0,
+    pollMs: AWAIT_MS,
+  })
 
 /** The balances of one account, asked for again and again. */
 export const accountBalancesReading = (client: Client, id: string): Reading<Schema<'Balances'>> =>

@@ -25,6 +25,8 @@ export interface Listing<Row> {
   /** The request of the first page. */
   request: ApiRequest
   staleMs: number
+  /** How often it is asked again while the page is seen and has one page of it. */
+  pollMs?: number
   fetchPage: (after: string | undefined, signal?: AbortSignal) => Promise<Page<Row>>
   /** What the next page starts after. */
   idOf: (row: Row) => string
@@ -80,6 +82,7 @@ export function listing<Path extends ListPath>(
   parameters: PathParameters,
   query: object,
   idOf: (row: RowOf<Path>) => string,
+  times: { staleMs: number; pollMs?: number } = { staleMs: RESOURCE_MS },
 ): Listing<RowOf<Path>> {
   const requestAfter = (after: string | undefined): ApiRequest => ({
     method: 'GET',
@@ -89,7 +92,7 @@ export function listing<Path extends ListPath>(
   return {
     key: [client.caller.company.id, path, request.target],
     request,
-    staleMs: RESOURCE_MS,
+    ...times,
     idOf,
     fetchPage: async (after, signal) => (await client.call(requestAfter(after), signal)) as Page<RowOf<Path>>,
   }

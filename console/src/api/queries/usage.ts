@@ -51,3 +51,17 @@ export const monthlyCountReading = (
     { ...range, aggregation: 'count' },
     { staleMs: RESOURCE_MS },
   )
+
+/** How many events of each source an account had before a second. Hardly any event arrives as late. */
+export const usageBeforeReading = (
+  client: Client,
+  id: string,
+  before: number,
+): Reading<Schema<'AccountUsage'>> =>
+  reading(
+    client,
+    '/v2/accounts/{account_id}/usage',
+    { account_id: id },
+    { start_at: 0, end_at: before, aggregation: 'count' },
+    { staleMs: RESOURCE_MS },
+  )

@@ -20,7 +20,7 @@ import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Empty } from '../../parts/problem.tsx'
+import { Empty, Problem } from '../../parts/problem.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { Name, Text } from '../../parts/text.tsx'
@@ -144,12 +144,18 @@ function AccountTable({ accounts, source, filter, ...paging }: AccountTableProps
     accounts.flatMap(({ service_customer_id: id }) => (id === undefined ? [] : [id])),
   )
   const customers = useReads([...customerIds].map((id) => customerReading(client, id)))
-  const names = new Map(customers.map(({ id, name }) => [id, name]))
+  const names = new Map(customers.data.map(({ id, name }) => [id, name]))
   return (
     <>
+      {balances.error !== null && (
+        <Problem about="The balances cannot be read" error={balances.error} onAgain={balances.again} />
+      )}
+      {customers.error !== null && (
+        <Problem about="Some customers cannot be read" error={customers.error} onAgain={customers.again} />
+      )}
       <DataTable
         caption="Accounts"
-        columns={columnsOf(source, balances, names)}
+        columns={columnsOf(source, balances.bySource, names)}
         rows={accounts}
         keyOf={({ id }) => id}
         {...paging}
@@ -176,13 +182,10 @@ const balancesOf = (answers: readonly Schema<'Balances'>[], source: Source): Map
       .map(({ account_id: id, balance }) => [id, balance]),
   )
 
-function useBalances(
-  client: Client,
-  accounts: readonly Account[],
-  source: Source | undefined,
-): Map<string, string> {
-  const answers = useReads(idsByPage(accounts).map((ids) => balancesReading(client, ids)))
-  return source === undefined ? new Map<string, string>() : balancesOf(answers, source)
+function useBalances(client: Client, accounts: readonly Account[], source: Source | undefined) {
+  const reads = useReads(idsByPage(accounts).map((ids) => balancesReading(client, ids)))
+  const bySource = source === undefined ? new Map<string, string>() : balancesOf(reads.data, source)
+  return { ...reads, bySource }
 }
 
 function columnsOf(

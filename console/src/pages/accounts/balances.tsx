@@ -1,10 +1,11 @@
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { dailyUsageReading } from '../../api/queries/usage.ts'
+import { dailyUsageReading, usageBeforeReading } from '../../api/queries/usage.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
-import { fillPlaces, isZero, sumDecimals } from '../../format/decimal.ts'
+import { fillPlaces, isZero } from '../../format/decimal.ts'
 import { daysLeft } from '../../format/fraction.ts'
+import { type MeanDays, meanDays } from '../../format/mean-days.ts'
 import { DAY_S, startOfDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Decimal } from '../../parts/decimal.tsx'
@@ -32,7 +33,7 @@ export function Balances({ accountId, balances, ...rest }: BalancesProps) {
   const cards = (some: readonly Balance[]) => (
     <div className="balances">
       {some.map((balance) => (
-        <Card key={sourceIdOf(balance)} balance={balance} used={used?.get(sourceIdOf(balance))} {...rest} />
+        <Card key={sourceIdOf(balance)} balance={balance} used={used?.(sourceIdOf(balance))} {...rest} />
       ))}
     </div>
   )
@@ -53,23 +54,28 @@ export function Balances({ accountId, balances, ...rest }: BalancesProps) {
 /** Over so many days the mean is taken that says how long a balance lasts. */
 const DAYS = 7
 
-/** The usage of the last whole days, by source. */
-function useLastDays(accountId: string): Map<string, string> | undefined {
+/** The last whole days over which the mean of a source is taken. @returns undefined until they are read */
+function useLastDays(accountId: string): ((sourceId: string) => MeanDays) | undefined {
+  const client = useClient()
   const endAt = startOfDay(useNow())
-  const { data } = useRead(
-    dailyUsageReading(useClient(), accountId, { start_at: endAt - DAYS * DAY_S, end_at: endAt }),
-  )
-  if (data === undefined) return undefined
-  const sums = new Map<string, string>()
-  for (const { data: lines } of data.data)
-    for (const line of lines)
-      sums.set(sourceIdOf(line), sumDecimals([sums.get(sourceIdOf(line)) ?? '0', line.quantity]))
-  return sums
+  const startAt = endAt - DAYS * DAY_S
+  const { data: last } = useRead(dailyUsageReading(client, accountId, { start_at: startAt, end_at: endAt }))
+  const { data: before } = useRead(usageBeforeReading(client, accountId, startAt))
+  if (last === undefined || before === undefined) return undefined
+  const usedBefore = new Set(before.events_consumed.map(sourceIdOf))
+  return (sourceId) =>
+    meanDays(
+      last.data.map(({ period_start_at: day, data: lines }) => ({
+        startAt: day,
+        quantity: lines.find((line) => sourceIdOf(line) === sourceId)?.quantity ?? '0',
+      })),
+      usedBefore.has(sourceId),
+    )
 }
 
 interface CardProps extends Omit<BalancesProps, 'accountId' | 'balances'> {
   balance: Balance
-  used: string | undefined
+  used: MeanDays | undefined
 }
 
 function Card({ balance, used, sources, chosen, onChoose }: CardProps) {
@@ -92,13 +98,15 @@ function Card({ balance, used, sources, chosen, onChoose }: CardProps) {
   )
 }
 
-function Lasts({ balance, used }: { balance: string; used: string | undefined }) {
-  const days = used === undefined ? undefined : daysLeft(balance, used, DAYS)
-  if (days === undefined) return null
+function Lasts({ balance, used }: { balance: string; used: MeanDays | undefined }) {
+  const days = used === undefined ? undefined : daysLeft(balance, used.used, used.days)
+  if (used === undefined || days === undefined) return null
+  const whole = used.days === 1 ? 'whole day' : `${used.days} whole days`
   return (
     <span className="balance__how">
-      lasts about {days} {days === '1' ? 'day' : 'days'}, at the mean of the last {DAYS} whole days, without
-      refills and ends of grants
+      lasts about {days} {days === '1' ? 'day' : 'days'}, at the mean of the{' '}
+      {used.isSinceFirst ? `${whole} since its first usage` : `last ${whole}`}, without refills and ends of
+      grants
     </span>
   )
 }

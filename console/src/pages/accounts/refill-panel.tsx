@@ -9,7 +9,7 @@ import { Decimal } from '../../parts/decimal.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Empty, Problem } from '../../parts/problem.tsx'
+import { Empty } from '../../parts/problem.tsx'
 import type { Source } from '../../parts/sources.ts'
 import { RefillDialog, SwitchRefill } from './refill-dialog.tsx'
 
@@ -24,73 +24,79 @@ export function RefillPanel({ accountId, source }: { accountId: string; source: 
   const [isOpen, setOpen] = useState(false)
   const mayWrite = client.may('write:all')
   return (
-    <Panel
-      heading={`Refills, ${source.label}`}
-      read={list}
-      tools={
-        mayWrite &&
-        list.data !== undefined && (
-          <button type="button" className="button" onClick={() => setOpen(true)}>
-            {list.data.length === 0 ? 'Set up refills' : 'Change'}
-          </button>
-        )
-      }
-    >
-      {([configuration]) => (
-        <>
-          {configuration === undefined ? (
-            <Empty>
-              <p>
-                <strong>The balance is not refilled.</strong> A refill grants what is missing up to a target,
-                as soon as the balance is below a minimum.
-              </p>
-            </Empty>
-          ) : (
-            <>
-              <p className="refill__rule">
-                <Chip tone={configuration.is_active ? 'good' : 'warn'}>
-                  {configuration.is_active ? 'active' : 'paused'}
-                </Chip>
-                <span>
-                  below <AmountOf value={configuration.minimum_balance} source={source} />, up to{' '}
-                  <AmountOf value={configuration.target_balance} source={source} />
-                </span>
-                {mayWrite && <SwitchRefill configuration={configuration} />}
-              </p>
-              <Refills accountId={accountId} source={source} />
-            </>
-          )}
-          {isOpen && (
-            <RefillDialog
-              accountId={accountId}
-              source={source}
-              configuration={configuration}
-              onClose={() => setOpen(false)}
-            />
-          )}
-        </>
-      )}
-    </Panel>
+    <>
+      <Panel
+        heading={`Refills, ${source.label}`}
+        read={list}
+        tools={
+          mayWrite &&
+          list.data !== undefined && (
+            <button type="button" className="button" onClick={() => setOpen(true)}>
+              {list.data.length === 0 ? 'Set up refills' : 'Change'}
+            </button>
+          )
+        }
+      >
+        {([configuration]) => (
+          <>
+            {configuration === undefined ? (
+              <Empty>
+                <p>
+                  <strong>The balance is not refilled.</strong> A refill grants what is missing up to a
+                  target, as soon as the balance is below a minimum.
+                </p>
+              </Empty>
+            ) : (
+              <>
+                <p className="refill__rule">
+                  <Chip tone={configuration.is_active ? 'good' : 'warn'}>
+                    {configuration.is_active ? 'active' : 'paused'}
+                  </Chip>
+                  <span>
+                    below <AmountOf value={configuration.minimum_balance} source={source} />, up to{' '}
+                    <AmountOf value={configuration.target_balance} source={source} />
+                  </span>
+                  {mayWrite && <SwitchRefill configuration={configuration} />}
+                </p>
+              </>
+            )}
+            {isOpen && (
+              <RefillDialog
+                accountId={accountId}
+                source={source}
+                configuration={configuration}
+                onClose={() => setOpen(false)}
+              />
+            )}
+          </>
+        )}
+      </Panel>
+      {list.data !== undefined && list.data.length > 0 && <Refills accountId={accountId} source={source} />}
+    </>
   )
 }
 
+/** The refills so far. They are an answer of their own, with an age of its own. */
 function Refills({ accountId, source }: { accountId: string; source: Source }) {
-  const { data, error, again, hasMore, isFetchingMore, more } = useReadList(
-    refillListing(useClient(), accountId, source.id),
-  )
-  if (error !== null) return <Problem error={error} onAgain={again} />
-  if (data === undefined) return null
-  if (data.length === 0) return <Empty>Nothing was refilled yet.</Empty>
+  const list = useReadList(refillListing(useClient(), accountId, source.id))
   return (
-    <DataTable
-      caption="Refills, newest first"
-      columns={REFILL_COLUMNS}
-      rows={data}
-      keyOf={({ grant_id: id }) => id}
-      hasMore={hasMore}
-      isFetchingMore={isFetchingMore}
-      onMore={more}
-    />
+    <Panel heading={`Refills so far, ${source.label}`} read={list}>
+      {(refills) =>
+        refills.length === 0 ? (
+          <Empty>Nothing was refilled yet.</Empty>
+        ) : (
+          <DataTable
+            caption="Refills, newest first"
+            columns={REFILL_COLUMNS}
+            rows={refills}
+            keyOf={({ grant_id: id }) => id}
+            hasMore={list.hasMore}
+            isFetchingMore={list.isFetchingMore}
+            onMore={list.more}
+          />
+        )
+      }
+    </Panel>
   )
 }
 

@@ -11,13 +11,14 @@ import { useUrlQuery } from '../../app/url.ts'
 import { curlOf } from '../../format/curl.ts'
 import { periodText } from '../../format/period.ts'
 import { dayLabel } from '../../format/time.ts'
+import { useAccountNames } from '../../parts/account-names.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Chip, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/problem.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Name } from '../../parts/text.tsx'
-import { contractName, useAccountNames } from './names.ts'
+import { contractName } from './names.ts'
 import { NewContractDialog } from './new-contract-dialog.tsx'
 import { toneOf } from './tones.ts'
 
@@ -93,14 +94,11 @@ interface ContractTableProps {
 }
 
 function ContractTable({ contracts, ...paging }: ContractTableProps) {
-  const accounts = useAccountNames(
-    useClient(),
-    contracts.map(({ account_id: id }) => id),
-  )
+  const nameOf = useAccountNames(contracts.map(({ account_id: id }) => id))
   return (
     <DataTable
       caption="Contracts, newest first"
-      columns={columnsOf(accounts)}
+      columns={columnsOf(nameOf)}
       rows={contracts}
       keyOf={({ id }) => id}
       {...paging}
@@ -108,7 +106,7 @@ function ContractTable({ contracts, ...paging }: ContractTableProps) {
   )
 }
 
-const columnsOf = (accounts: ReadonlyMap<string, string>): Column<Contract>[] => [
+const columnsOf = (nameOf: (accountId: string) => string): Column<Contract>[] => [
   {
     heading: 'Contract',
     cell: (contract) => (
@@ -121,7 +119,7 @@ const columnsOf = (accounts: ReadonlyMap<string, string>): Column<Contract>[] =>
     heading: 'Account',
     cell: ({ account_id: accountId }) => (
       <Link to="account" parameters={{ accountId }}>
-        <Name>{accounts.get(accountId) ?? accountId}</Name>
+        <Name>{nameOf(accountId)}</Name>
       </Link>
     ),
   },

@@ -11,6 +11,7 @@ import { useUrlQuery } from '../../app/url.ts'
 import type { CsvCell } from '../../format/csv.ts'
 import { instantParameter, monthText, periodText, startOfMonth } from '../../format/period.ts'
 import { instantText, parseInstant, utcDay } from '../../format/time.ts'
+import { useAccountNames } from '../../parts/account-names.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Money } from '../../parts/decimal.tsx'
 import { downloadCsv } from '../../parts/download.ts'
@@ -20,7 +21,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Empty, Notice } from '../../parts/problem.tsx'
 import { Name } from '../../parts/text.tsx'
 import { useWork, Work } from '../../parts/work.tsx'
-import { type Names, useAccountNames, useNames } from './names.ts'
+import { type Names, useNames } from './names.ts'
 import { toneOf } from './tones.ts'
 
 type Summary = Schema<'InvoiceSummary'>
@@ -122,14 +123,11 @@ interface InvoicesProps {
 }
 
 function Invoices({ invoices, names, ...paging }: InvoicesProps) {
-  const accounts = useAccountNames(
-    useClient(),
-    invoices.map(({ account_id: id }) => id),
-  )
+  const nameOf = useAccountNames(invoices.map(({ account_id: id }) => id))
   return (
     <DataTable
       caption="Invoice previews"
-      columns={columnsOf(names, accounts)}
+      columns={columnsOf(names, nameOf)}
       rows={invoices}
       keyOf={({ contract_id: id }) => id}
       {...paging}
@@ -137,7 +135,7 @@ function Invoices({ invoices, names, ...paging }: InvoicesProps) {
   )
 }
 
-function columnsOf(names: Names, accounts: ReadonlyMap<string, string>): Column<Summary>[] {
+function columnsOf(names: Names, nameOf: (accountId: string) => string): Column<Summary>[] {
   const money = (heading: string, of: (summary: Summary) => string): Column<Summary> => ({
     heading,
     isNumber: true,
@@ -154,7 +152,7 @@ function columnsOf(names: Names, accounts: ReadonlyMap<string, string>): Column<
       heading: 'Account',
       cell: ({ contract_id: contractId, account_id: accountId, period }) => (
         <Link to="preview" parameters={{ contractId }} query={{ at: instantParameter(period.start_at) }}>
-          <Name>{accounts.get(accountId) ?? accountId}</Name>
+          <Name>{nameOf(accountId)}</Name>
         </Link>
       ),
     },

@@ -1,8 +1,7 @@
 import type { Client } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { accountReading } from '../../api/queries/accounts.ts'
 import { priceListing, productListing, rateCardListing } from '../../api/queries/catalogue.ts'
-import { useReadAll, useReads } from '../../api/use-read.ts'
+import { useReadAll } from '../../api/use-read.ts'
 import { type Source, useSources } from '../../parts/sources.ts'
 
 /** What the ids of a contract stand for. An id that is not read yet stands for itself. */
@@ -41,11 +40,6 @@ export function useNames(client: Client): Names {
 
 const named = (rows: readonly { id: string; name: string }[] = []): Map<string, string> =>
   new Map(rows.map(({ id, name }) => [id, name]))
-
-/** Reads the names of accounts, by their ids. */
-export function useAccountNames(client: Client, ids: readonly string[]): ReadonlyMap<string, string> {
-  return named(useReads([...new Set(ids)].map((id) => accountReading(client, id))))
-}
 
 /** What a contract is called: its own name, or otherwise its external id or its id. */
 export const contractName = ({
