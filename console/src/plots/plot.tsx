@@ -145,6 +145,7 @@ function Canvas<Row extends { startAt: number }, D extends Drawing>(props: Canva
         {row === undefined ? (
           <span className="plot__hint">
             Point at a {period}, or move from {period} to {period} by arrow keys.
+            {onOpen !== undefined && ' A click or Enter opens it.'}
           </span>
         ) : (
           <>

@@ -20,13 +20,15 @@ interface UsagePlotProps {
   fileName: string
   nameOf?: (key: string) => string
   colours?: Colours
+  /** Opens a day or month. */
+  onOpen?: ((row: StackRow) => void) | undefined
 }
 
 const NONE: Colours = new Map()
 
 /** Usage by period: bars of the largest groups, all others and what is in no group, one on top of the other. */
 export function UsagePlot(props: UsagePlotProps) {
-  const { usage, source, period, now, caption, fileName, nameOf = String, colours = NONE } = props
+  const { usage, source, period, now, caption, fileName, nameOf = String, colours = NONE, onOpen } = props
   const stack = stackOf(usage, nameOf, colours)
   const { series, rows } = stack
   return (
@@ -34,6 +36,7 @@ export function UsagePlot(props: UsagePlotProps) {
       caption={caption}
       period={period}
       rows={rows}
+      onOpen={onOpen}
       say={(row) => <Said row={row} stack={stack} source={source} />}
       input={{
         series,
