@@ -1,11 +1,9 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
-import { until } from '../support/until.ts'
+import { accountData, DAY_S, nowS } from './account-data.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
-
-const DAY_S = 86_400
 
 describe('journeys through an account', function () {
   this.timeout(120_000)
@@ -13,9 +11,11 @@ describe('journeys through an account', function () {
   let browser: Browser
   let world: ConsoleWorld
   let tab: WatchedPage
+  let data: ReturnType<typeof accountData>
 
   before(async function () {
     ;({ tally, browser, world } = await shareConsole(this))
+    data = accountData(world)
   })
   after(async () => {
     await closeBrowser()
@@ -32,20 +32,107 @@ describe('journeys through an account', function () {
     await tab.page.goto(`/console${path}`)
     await signIn(tab, key)
   }
-  const now = () => Math.floor(Date.now() / 1_000)
   const panel = (heading: string) => tab.page.getByRole('region', { name: heading, exact: true })
-  const makeAccount = (name: string) => world.api.create<{ id: string }>('/v2/accounts', { name })
-  const report = (account: string, events: readonly object[]) =>
-    world.api.create<{ event_ids: string[] }>('/v2/events/batch', {
-      events: events.map((event) => ({ account_id: account, metric_id: world.metric, ...event })),
-    })
-  const awaitUsage = (account: string, total: string) =>
-    until(async () => {
-      const { body } = await world.api.get<{ usage_total: string }>(
-        `/v2/accounts/${account}/balance?metric_id=${world.metric}`,
+
+  describe('support', () => {
+    it('finds in five clicks who changed what, and a correction is in the balance within two seconds', async () => {
+      await enter('/accounts')
+      const { page } = tab
+      await page.getByText('Acme production').waitFor()
+      let clicks = 0
+      const click = async (locator: { click(): Promise<void> }) => {
+        clicks++
+        await locator.click()
+      }
+      await click(page.getByRole('button', { name: /^Search/ }))
+      await page.keyboard.type('beta-support')
+      await click(page.getByRole('link', { name: 'Beta support account' }))
+      await click(page.locator('.plot__svg rect').first())
+      await page.getByRole('heading', { name: 'Events' }).waitFor()
+      expect(new URL(page.url()).search).to.include(`from=${world.support.day}&to=${world.support.day}`)
+      await click(page.getByRole('row').filter({ hasText: 'corrected' }).getByRole('button').first())
+      const drawer = page.getByRole('dialog', { name: 'Event' })
+      await drawer.getByText('Correction 2').waitFor()
+      expect(clicks).to.be.at.most(5)
+      const revisions = drawer.getByRole('listitem')
+      expect(await revisions.nth(1).textContent()).to.match(
+        /Correction 1 .* by first key.*quantitywas 250now 240/,
       )
-      return body.usage_total === total
+      expect(await revisions.nth(2).textContent()).to.match(/property byadded "support"/)
+
+      await drawer.getByRole('button', { name: 'Correct' }).click()
+      const answer = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await page.getByLabel('Quantity in tokens').fill('200.125')
+      await page.getByRole('button', { name: 'Correct it' }).click()
+      await answer
+      // 10000 - (1900.5 + 200.125 + 7 + 1.25)
+      const counted = drawer.getByRole('status').filter({ hasText: 'It is 7891.125 tokens.' })
+      await counted.waitFor({ timeout: 2_000 })
+      await drawer.getByText('The balance has followed.').waitFor({ timeout: 5_000 })
+      await drawer.getByText('Correction 3').waitFor()
+      expect(await revisions.nth(3).textContent()).to.match(/by first key.*quantitywas 240now 200\.125/)
+      await page.keyboard.press('Escape')
+      await page.getByRole('cell', { name: '200.125 tokens' }).waitFor()
     })
+
+    it('takes an event out for good, once its quantity is typed', async () => {
+      const { id } = await data.makeAccount('Taken out')
+      const { event_ids: ids } = await data.report(id, [{ quantity: '30.5' }, { quantity: '12' }])
+      await data.awaitUsage(id, '42.5')
+      await enter(`/events/${ids[0] ?? ''}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Void', exact: true }).click()
+      const go = page.getByRole('button', { name: 'Void it for good' })
+      await page.getByLabel('Type 30.5 to go on').fill('30')
+      expect(await go.isDisabled()).to.equal(true)
+      await page.getByLabel('Type 30.5 to go on').fill('30.5')
+      await go.click()
+      await page.getByText('The balance has followed. It is -12 tokens.').waitFor()
+      await panel('Revisions').getByText('no, it is void').waitFor()
+      await panel('Fields').getByText('Void since').waitFor()
+      expect(await page.getByRole('button', { name: 'Correct' }).count()).to.equal(0)
+    })
+
+    it('corrects properties, but sends no number that was not typed', async () => {
+      const { id } = await data.makeAccount('Properties')
+      const { event_ids: ids } = await data.report(id, [
+        { quantity: '1', properties: { model: 'a', tries: 2 } },
+      ])
+      await data.awaitUsage(id, '1')
+      await enter(`/events/${ids[0] ?? ''}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Correct' }).click()
+      const field = page.getByLabel('Properties', { exact: true })
+      await field.fill('{"model": "b", "tries": 12345678901234567890}')
+      await page.getByText('12345678901234567890 would be sent as 12345678901234567000').waitFor()
+      expect(await page.getByRole('button', { name: 'Correct it' }).isDisabled()).to.equal(true)
+      await field.fill('{"model": "b", "tries": "12345678901234567890"}')
+      const sent = page.waitForRequest((request) => request.method() === 'PATCH')
+      await page.getByRole('button', { name: 'Correct it' }).click()
+      expect((await sent).postDataJSON()).to.deep.equal({
+        properties: { model: 'b', tries: '12345678901234567890' },
+      })
+      await panel('Revisions').getByText('"12345678901234567890"').waitFor()
+    })
+
+    it('that may only read sees no button that writes, no trail, and the ids of keys', async () => {
+      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+        name: 'support reader',
+        permissions: ['read:all'],
+      })
+      await enter(`/events/${world.support.corrected}`, key)
+      const { page } = tab
+      await panel('Revisions').getByText('Correction 1').waitFor()
+      expect(await panel('Revisions').textContent()).to.match(/by [0-9a-f-]{36}/)
+      for (const name of ['Correct', 'Void'])
+        expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
+      await page.goto(`/console/accounts/${world.support.account}/about`)
+      await panel('Fields').getByText('beta-support', { exact: true }).waitFor()
+      for (const name of ['Change', 'Archive'])
+        expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
+      expect(await panel('Trail').count()).to.equal(0)
+    })
+  })
 
   describe('what is read', () => {
     it('says so when balances in the list of accounts cannot be read', async () => {
@@ -79,33 +166,20 @@ describe('journeys through an account', function () {
       expect(await page.locator('.panel__fresh').textContent()).to.match(/as of ([3-9]|\d\d) s ago/)
     })
 
-    it('is read again after a grant: the refills, too, which have an age of their own', async () => {
-      await enter(`/accounts/${world.account}`)
-      const { page } = tab
-      const refills = panel('Refills so far, Tokens')
-      await refills.getByText('Nothing was refilled yet.').waitFor()
-      await refills.getByText('as of').waitFor()
-      await page.getByRole('button', { name: 'Grant', exact: true }).click()
-      await page.getByLabel('Amount in tokens').fill('0.5')
-      const again = page.waitForRequest(/\/refills\?/)
-      await page.getByRole('button', { name: 'Grant it' }).click()
-      await again
-    })
-
     it('says how long a balance lasts by the days since its first usage', async () => {
-      const { id } = await makeAccount('Young')
+      const { id } = await data.makeAccount('Young')
       await world.api.create('/v2/grants', {
         account_id: id,
         metric_id: world.metric,
         amount: '1000',
         effective_at: 0,
       })
-      const noon = now() - (now() % DAY_S) - DAY_S / 2
-      await report(id, [
+      const noon = nowS() - (nowS() % DAY_S) - DAY_S / 2
+      await data.report(id, [
         { quantity: '100', occurred_at: noon },
         { quantity: '300', occurred_at: noon - DAY_S },
       ])
-      await awaitUsage(id, '400')
+      await data.awaitUsage(id, '400')
       await enter(`/accounts/${id}`)
       // 600 are left, 400 were used in two days.
       await tab.page

@@ -4,6 +4,7 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under
 import { until } from '../support/until.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { useBrowser } from './use-browser.ts'
+import { makeSupportWorld, type SupportWorld } from './worlds/account.ts'
 import { makeKeys } from './worlds/company.ts'
 import { type ContractWorld, makeContractWorld } from './worlds/contracts.ts'
 import { type ExploreWorld, makeExploreWorld } from './worlds/explore.ts'
@@ -17,6 +18,7 @@ export interface ConsoleWorld extends ContractWorld {
   /** The second in which the account's newest event of the metric occurred. */
   eventAt: number
   explore: ExploreWorld
+  support: SupportWorld
 }
 
 const DAY_S = 86_400
@@ -52,7 +54,11 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   await makeKeys(api)
   const contracts = await makeContractWorld(api, metric.id, HOSTILE)
   const explore = await makeExploreWorld(api)
-  return { api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, ...contracts }
+  const support = await makeSupportWorld(api, metric.id, HOSTILE.markup)
+  return {
+    ...{ api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, support },
+    ...contracts,
+  }
 }
 
 async function makeMoreAccounts(api: ApiClient, customer: string): Promise<void> {

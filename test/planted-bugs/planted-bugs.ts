@@ -2356,4 +2356,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: "avg: 'avg(e.quantity)'",
     suites: ['console/usage-sql'],
   },
+  {
+    name: 'a list of the console is said to be as old as its newest page',
+    file: 'console/src/api/use-read.ts',
+    right: 'Math.min(...pages.map(({ readAt }) => readAt))',
+    wrong: 'Math.max(...pages.map(({ readAt }) => readAt))',
+    suites: ['console/account-journeys'],
+  },
+  {
+    name: 'the console sends a number of a property as the float that it becomes',
+    file: 'console/src/format/event-properties.ts',
+    right: 'written !== sent)',
+    wrong: 'written === `${sent} `)',
+    suites: ['console/format/events', 'console/account-journeys'],
+  },
+  {
+    name: 'the console waits for the version of an event before its correction',
+    file: 'console/src/format/event-changes.ts',
+    right: '(storedAt === answeredAt && eventChanges(stored, answered).length === 0)',
+    wrong: 'storedAt <= answeredAt',
+    suites: ['console/format/events'],
+  },
+  {
+    name: 'days before the first usage make a balance last longer in the console',
+    file: 'console/src/format/mean-days.ts',
+    right: 'wasUsedBefore ? 0 :',
+    wrong: 'wasUsedBefore || all.length > 0 ? 0 :',
+    suites: ['console/format/mean-days', 'console/account-journeys'],
+  },
 ]

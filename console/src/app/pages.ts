@@ -12,6 +12,19 @@ export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = 
     default: (await import('../pages/accounts/accounts-page.tsx')).AccountsPage,
   })),
   account: lazy(async () => ({ default: (await import('../pages/accounts/account-page.tsx')).AccountPage })),
+  'account-usage': lazy(async () => ({
+    default: (await import('../pages/accounts/account-usage-page.tsx')).AccountUsagePage,
+  })),
+  'account-events': lazy(async () => ({
+    default: (await import('../pages/accounts/account-events-page.tsx')).AccountEventsPage,
+  })),
+  'account-billing': lazy(async () => ({
+    default: (await import('../pages/accounts/account-billing-page.tsx')).AccountBillingPage,
+  })),
+  'account-about': lazy(async () => ({
+    default: (await import('../pages/accounts/account-about-page.tsx')).AccountAboutPage,
+  })),
+  event: lazy(async () => ({ default: (await import('../pages/accounts/event-page.tsx')).EventPage })),
   overview: lazy(async () => ({
     default: (await import('../pages/overview/overview-page.tsx')).OverviewPage,
   })),

@@ -9,6 +9,14 @@ const DELETE = 0x7f
 /** Shows characters that cannot be seen as symbols: a line feed as ␊, a character that turns the text as ⟨202E⟩. */
 export const visibleText = (text: string): string => text.replaceAll(HIDDEN, symbolOf)
 
+const LINES = /[^\n]+/g
+
+/** Writes a value as JSON on several lines. Characters that cannot be seen are escapes, so a copy is the value. */
+export const visibleJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replaceAll(LINES, (line) => line.replaceAll(HIDDEN, escapeOf))
+
+const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 function symbolOf(character: string): string {
   const code = character.charCodeAt(0)
   if (code < 0x20) return String.fromCharCode(PICTURES + code)

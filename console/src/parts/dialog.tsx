@@ -7,6 +7,8 @@ interface DialogProps {
   onClose: () => void
   /** Asked before it is closed by Escape or the button. */
   mayClose?: () => boolean
+  /** Whether it stands at the side of the page, as high as the window. */
+  isDrawer?: boolean
   children: ReactNode
 }
 
@@ -24,7 +26,8 @@ const openModal = (element: HTMLDialogElement | null): (() => void) | undefined 
 }
 
 /** A dialog over the page. It is open as long as it is rendered. */
-export function Dialog({ heading, onClose, mayClose = () => true, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { heading, onClose, mayClose = () => true, isDrawer = false, children } = props
   const id = useId()
   const close = () => {
     if (mayClose()) onClose()
@@ -32,7 +35,7 @@ export function Dialog({ heading, onClose, mayClose = () => true, children }: Di
   return (
     <dialog
       ref={openModal}
-      className="dialog"
+      className={isDrawer ? 'dialog dialog--drawer' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()

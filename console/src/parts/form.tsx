@@ -22,6 +22,8 @@ interface FieldProps {
   isRequired?: boolean
   isMono?: boolean
   maxLength?: number
+  /** The lines of a field for text of several lines. */
+  rows?: number
 }
 
 /** A field of text, with the server's own words below it when it refuses the value. */
@@ -37,29 +39,31 @@ export function Field(props: FieldProps) {
     isRequired = false,
     isMono = false,
     maxLength,
+    rows,
   } = props
   const id = useId()
   const said = fault ?? faultOf(error, name)
+  const input = {
+    id,
+    className: isMono ? 'input input--mono' : 'input',
+    value,
+    autoComplete: 'off',
+    spellCheck: false,
+    required: isRequired,
+    maxLength,
+    'aria-invalid': said !== undefined,
+    'aria-describedby': `${id}-hint`,
+    onChange: ({ target }: { target: { value: string } }) => {
+      onChange(target.value)
+    },
+  }
   return (
     <div className="field">
       <label className="field__label" htmlFor={id}>
         {label}
         {!isRequired && <span className="field__optional"> optional</span>}
       </label>
-      <input
-        id={id}
-        className={isMono ? 'input input--mono' : 'input'}
-        value={value}
-        autoComplete="off"
-        spellCheck={false}
-        required={isRequired}
-        maxLength={maxLength}
-        aria-invalid={said !== undefined}
-        aria-describedby={`${id}-hint`}
-        onChange={({ target }) => {
-          onChange(target.value)
-        }}
-      />
+      {rows === undefined ? <input {...input} /> : <textarea {...input} rows={rows} />}
       <div id={`${id}-hint`} className="field__hint">
         {said !== undefined && <p className="field__fault">{said}</p>}
         {hint}

@@ -5,17 +5,19 @@ import { visibleText } from '../format/visible-text.ts'
 
 interface PageHeadProps {
   heading: string
+  /** The part of the thing that is shown, for the title. */
+  part?: string | undefined
   /** The pages above this one. */
   crumbs?: ReactNode
   children?: ReactNode
 }
 
 /** The head of a page: its title in the browser too, its heading, and facts about what it shows. */
-export function PageHead({ heading, crumbs, children }: PageHeadProps) {
+export function PageHead({ heading, part, crumbs, children }: PageHeadProps) {
   const shown = visibleText(heading)
   return (
     <header className="page-head">
-      <title>{`${shown} · Tally`}</title>
+      <title>{[...(part === undefined ? [] : [part]), shown, 'Tally'].join(' · ')}</title>
       {crumbs !== undefined && (
         <nav className="page-head__crumbs" aria-label="Pages above">
           {crumbs}

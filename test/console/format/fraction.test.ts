@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { approximate, cutRatio, daysLeft, parseExact, shareText } from '../../../console/src/format/fraction.ts'
+import {
+  approximate,
+  cutRatio,
+  daysLeft,
+  parseExact,
+  shareText,
+} from '../../../console/src/format/fraction.ts'
 import { compareRatios, formatRatio, ratioOf } from '../../../shared/amount/ratio.ts'
 
 describe('fractions on the screen', () => {

@@ -1,6 +1,14 @@
 import type { Client } from '../client.ts'
-import type { ReadQuery, Schema } from '../contract.ts'
+import type { ReadPath, ReadQuery, Schema } from '../contract.ts'
 import { byId, FRESH_MS, type Listing, listing, type Reading, reading, RESOURCE_MS } from './reading.ts'
+
+/** What changes with an account. */
+export const ACCOUNT_CHANGES = [
+  '/v2/accounts',
+  '/v2/accounts/{account_id}',
+  '/v2/accounts/external-id/{external_id}',
+  '/v2/audit-trail',
+] as const satisfies readonly ReadPath[]
 
 export const accountListing = (
   client: Client,

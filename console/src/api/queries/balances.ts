@@ -38,6 +38,30 @@ export const awaitedBalanceReading = (
     pollMs: AWAIT_MS,
   })
 
+/** A balance, with the time in milliseconds at which it was asked for. It has all that counted by then. */
+export interface AskedBalance {
+  askedAt: number
+  balance: Schema<'Balance'>
+}
+
+/** The balance of an account, asked for again and again, with the time of each question. */
+export function askedBalanceReading(
+  client: Client,
+  of: { account_id: string; metric_id?: string; currency?: string },
+  pollMs: number,
+): Reading<AskedBalance> {
+  const { key, fetch, ...rest } = awaitedBalanceReading(client, of)
+  return {
+    ...rest,
+    pollMs,
+    key: [...key, 'asked'],
+    fetch: async (signal) => {
+      const askedAt = Date.now()
+      return { askedAt, balance: await fetch(signal) }
+    },
+  }
+}
+
 /** The balances of one account, asked for again and again. */
 export const accountBalancesReading = (client: Client, id: string): Reading<Schema<'Balances'>> =>
   balancesReading(client, [id], POLL_MS)

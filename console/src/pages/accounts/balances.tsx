@@ -3,13 +3,14 @@ import type { Schema } from '../../api/contract.ts'
 import { dailyUsageReading, usageBeforeReading } from '../../api/queries/usage.ts'
 import { useRead } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
-import { fillPlaces, isZero } from '../../format/decimal.ts'
+import { fillPlaces } from '../../format/decimal.ts'
 import { daysLeft } from '../../format/fraction.ts'
 import { type MeanDays, meanDays } from '../../format/mean-days.ts'
 import { DAY_S, startOfDay } from '../../format/time.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Decimal } from '../../parts/decimal.tsx'
 import { type Source, sourceIdOf, type Sources } from '../../parts/sources.ts'
+import { isInUse } from './chosen-source.ts'
 
 type Balance = Schema<'Balance'>
 
@@ -20,10 +21,6 @@ interface BalancesProps {
   chosen: string | undefined
   onChoose: (id: string) => void
 }
-
-/** Whether there ever was a grant or usage. */
-export const isInUse = ({ grant_total: granted, usage_total: used }: Balance): boolean =>
-  !isZero(granted) || !isZero(used)
 
 /** The balances of an account. Those without grants and usage are folded. A click on one shows its details below. */
 export function Balances({ accountId, balances, ...rest }: BalancesProps) {

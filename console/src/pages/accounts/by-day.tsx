@@ -12,6 +12,7 @@ import { Empty, Notice } from '../../parts/problem.tsx'
 import { type PickedRange, RangePicker, useRange } from '../../parts/range-picker.tsx'
 import { type Source, sourceQuery } from '../../parts/sources.ts'
 import { StepPlot } from '../../plots/step-plot.tsx'
+import { useOpenDay } from './open-day.ts'
 import { UsagePanel } from './usage-panel.tsx'
 
 /** The balance and the usage of an account in one source, by UTC day, over the range of the address. */
@@ -66,7 +67,7 @@ function BalancePanel({ accountId, source, range, seconds: { startAt, endAt }, n
             </p>
           </Empty>
         ) : (
-          <Days days={data} source={source} range={range} />
+          <Days accountId={accountId} days={data} source={source} range={range} />
         )
       }
     </Panel>
@@ -89,13 +90,22 @@ const rowsOf = (days: readonly Day[]): DayRow[] =>
     return { startAt: day.period_start_at, day, isGranted }
   })
 
-function Days({ days, source, range }: { days: readonly Day[]; source: Source; range: PickedRange }) {
+interface DaysProps {
+  accountId: string
+  days: readonly Day[]
+  source: Source
+  range: PickedRange
+}
+
+function Days({ accountId, days, source, range }: DaysProps) {
+  const openDay = useOpenDay(accountId, source.id)
   const rows = rowsOf(days)
   const shown = rangeOfRows(rows) ?? range
   return (
     <StepPlot
       caption={`Balance in ${source.unit}, at the end of each day`}
       rows={rows}
+      onOpen={openDay}
       say={({ day, isGranted }) => (
         <>
           <AmountOf value={day.balance} source={source} />

@@ -9,6 +9,7 @@ import { Empty } from '../../parts/problem.tsx'
 import type { PickedRange } from '../../parts/range-picker.tsx'
 import { type Source, sourceIdOf } from '../../parts/sources.ts'
 import { BarPlot } from '../../plots/bar-plot.tsx'
+import { useOpenDay } from './open-day.ts'
 
 interface UsageProps {
   accountId: string
@@ -35,18 +36,28 @@ export function UsagePanel({ accountId, source, range, seconds: { startAt, endAt
           startAt: day,
           quantity: lines.find((line) => sourceIdOf(line) === source.id)?.quantity ?? '0',
         }))
-        return <Days rows={rows} source={source} now={now} range={rangeOfRows(rows) ?? range} />
+        return (
+          <Days
+            accountId={accountId}
+            rows={rows}
+            source={source}
+            now={now}
+            range={rangeOfRows(rows) ?? range}
+          />
+        )
       }}
     </Panel>
   )
 }
 
 function Days({
+  accountId,
   rows,
   source,
   now,
   range,
-}: Pick<UsageProps, 'source' | 'now'> & { rows: readonly DayRow[]; range: DayRange }) {
+}: Pick<UsageProps, 'accountId' | 'source' | 'now'> & { rows: readonly DayRow[]; range: DayRange }) {
+  const openDay = useOpenDay(accountId, source.id)
   if (rows.every(({ quantity }) => isZero(quantity)))
     return (
       <Empty>
@@ -69,6 +80,7 @@ function Days({
       <BarPlot
         caption={`Usage in ${source.unit}`}
         rows={rows}
+        onOpen={openDay}
         say={({ quantity }) => <AmountOf value={quantity} source={source} />}
         input={{
           series: [{ name: source.label }],
