@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { until } from '../support/until.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
@@ -132,6 +133,9 @@ describe('journeys through the console', function () {
       await page.keyboard.press('/')
       await page.keyboard.type('acme-prod')
       await page.getByRole('link', { name: 'Acme production account' }).waitFor()
+      // While it is typed, the list has others too.
+      const found = page.getByRole('list', { name: 'Found' }).getByRole('link')
+      await until(async () => (await found.count()) === 1)
       await page.keyboard.press('ArrowDown')
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()

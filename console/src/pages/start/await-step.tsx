@@ -16,6 +16,8 @@ import type { FirstEvent } from './subject.ts'
 
 /** After so long without an event, the page says what usually is wrong. */
 const HELP_AFTER_S = 30
+/** A balance that comes so long after the event was asked for after it. */
+const SETTLE_MS = 300
 /** So long it asks by itself. */
 const AWAIT_S = 600
 
@@ -30,7 +32,10 @@ export function AwaitStep({ event }: { event: FirstEvent }) {
   // Usage of before is no sign of this event. So what is asked for is the event of this very second.
   const events = useRead(eventsOfSecondReading(client, query, event.at), { isEnabled: isAwaited })
   const arrived = events.data?.data[0]
-  const hasArrived = arrived !== undefined
+  const [seenAt, setSeenAt] = useState<number>()
+  if (seenAt === undefined && arrived !== undefined) setSeenAt(events.updatedAt)
+  // A balance that was asked for before the event was seen may lack it.
+  const hasArrived = seenAt !== undefined && balance.updatedAt - seenAt > SETTLE_MS
   const error = balance.error ?? events.error
   const again = () => {
     balance.again()
