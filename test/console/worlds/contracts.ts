@@ -28,7 +28,7 @@ export async function makeContractWorld(
   const now = Math.floor(Date.now() / 1_000)
   const month = startOfMonth(now, -1)
   const account = await made(api, '/v2/accounts', { name: 'Globex' })
-  const other = await made(api, '/v2/accounts', { name: hostile['turned'] })
+  const other = await made(api, '/v2/accounts', { name: 'Umbrella\u202Egro.ltd' })
   const catalogue = await makeCatalogue(api, metric, hostile)
   const contract = await made(api, '/v2/contracts', {
     account_id: account,
