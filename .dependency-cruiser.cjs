@@ -124,7 +124,10 @@ module.exports = {
         'Numbers, times and marks of plots are computed without a browser, so that they are tested alone.',
       severity: 'error',
       from: { path: '^console/src/(format|plots/prepare)/' },
-      to: { pathNot: '^(console/src/(format|plots/prepare)|shared/amount|node_modules/(@types/)?d3-)' },
+      to: {
+        pathNot:
+          '^(console/src/(format|plots/prepare)|shared/(amount|domain/billing/(cost|price)\\.ts$)|node_modules/(@types/)?d3-)',
+      },
     },
     {
       name: 'no-service-knows-a-client',

@@ -68,5 +68,12 @@ export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 /** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
 export const compareDecimals = (a: string, b: string): number => compareRatios(parseRatio(a), parseRatio(b))
 
+/** Sorts decimals exactly, the lowest first. */
+export const sortDecimals = (texts: readonly string[]): string[] =>
+  texts
+    .map((text) => ({ text, ratio: parseRatio(text) }))
+    .sort((a, b) => compareRatios(a.ratio, b.ratio))
+    .map(({ text }) => text)
+
 /** The exact sum of decimals; 0 for none. */
 export const sumDecimals = (texts: readonly string[]): string => formatRatio(sumRatios(texts.map(parseRatio)))

@@ -2,6 +2,7 @@ import {
   compareRatios,
   divideRatios,
   floorRatio,
+  formatRatio,
   HUNDRED,
   isZeroRatio,
   multiplyRatios,
@@ -9,6 +10,7 @@ import {
   type Ratio,
   RATIO_ZERO,
   ratioOf,
+  roundHalfUp,
 } from '../../../shared/amount/ratio.ts'
 
 /**
@@ -94,4 +96,15 @@ export function daysLeft(balance: string, used: string, days: number): string | 
   if (compareRatios(left, RATIO_ZERO) <= 0 || compareRatios(usage, RATIO_ZERO) <= 0) return undefined
   const rest = divideRatios(multiplyRatios(left, ratioOf(BigInt(days))), usage)
   return cutRatio(rest, floorRatio(rest) < 10n ? 1 : 0).text
+}
+
+/**
+ * A part of a whole in percent, rounded to a tenth.
+ *
+ * @returns decimal text; undefined when the whole is 0
+ */
+export function percentText(part: string, whole: string): string | undefined {
+  const of = parseRatio(whole)
+  if (isZeroRatio(of)) return undefined
+  return formatRatio(roundHalfUp(divideRatios(multiplyRatios(parseRatio(part), HUNDRED), of), 1))
 }

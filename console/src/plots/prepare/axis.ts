@@ -58,7 +58,6 @@ export function valueAxis(values: readonly number[], { width, height }: PlotSize
  * Writes a tick as exact decimal text. As a float, three tenths would be 0.30000000000000004.
  *
  * @param step the distance of ticks as d3 has it: a number below 0 stands for a fraction, -5 for a fifth
- * @internal
  */
 export function tickText(tick: number, step: number): string {
   const distance = step < 0 ? 1 / -step : step
@@ -70,6 +69,30 @@ export function tickText(tick: number, step: number): string {
   const digits = (units < 0n ? -units : units).toString().padStart(1 - exponent, '0')
   const fraction = digits.slice(exponent).replace(/0+$/, '')
   return `${sign}${digits.slice(0, exponent)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+export interface LineAxis {
+  ticks: readonly Tick[]
+  toX: (value: number) => number
+}
+
+/** Makes a horizontal axis of values. Its ticks are 1, 2 or 5 times a power of ten. */
+export function lineAxis(
+  low: number,
+  high: number,
+  { left, right }: Pick<PlotBox, 'left' | 'right'>,
+): LineAxis {
+  const [from, to] = low === high ? [low - 1, high + 1] : [low, high]
+  const most = Math.max(2, Math.floor((right - left) / LABEL_WIDTH))
+  const step = tickIncrement(from, to, most)
+  const scale = scaleLinear([from, to], [left, right])
+  return {
+    ticks: ticks(from, to, most).map((tick) => ({
+      at: scale(tick),
+      label: shortDecimal(tickText(tick, step)),
+    })),
+    toX: (value) => scale(value),
+  }
 }
 
 const LABEL_WIDTH = 76

@@ -1,0 +1,100 @@
+import './plot.css'
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react'
+import { Choice } from '../parts/choice.tsx'
+import { moveCursor } from './move-cursor.ts'
+import { useWidth } from './use-width.ts'
+
+const VIEWS = [
+  { value: 'plot', label: 'Plot' },
+  { value: 'table', label: 'Table' },
+] as const
+
+interface FigureProps {
+  caption: string
+  /** Draws the plot in the width that is there. */
+  plot: (width: number) => ReactNode
+  /** The rows behind the plot, with exact text. */
+  table: ReactNode
+}
+
+/** A figure with a plot and its table. */
+export function Figure({ caption, plot, table }: FigureProps) {
+  const [view, setView] = useState<'plot' | 'table'>('plot')
+  const [ref, width] = useWidth()
+  return (
+    <figure className="plot">
+      <figcaption className="plot__head">
+        <span>{caption}</span>
+        <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
+      </figcaption>
+      {view === 'plot' ? (
+        <div ref={ref} className="plot__frame plot__frame--low">
+          {width > 0 && plot(width)}
+        </div>
+      ) : (
+        <div className="plot__table" role="region" aria-label={`Table: ${caption}`} tabIndex={0}>
+          {table}
+        </div>
+      )}
+    </figure>
+  )
+}
+
+interface CanvasProps {
+  /** What is shown, for screen readers. */
+  label: string
+  /** What arrow keys move between. */
+  unit: string
+  width: number
+  height: number
+  /** How many marks the cursor moves between. */
+  count: number
+  /** The mark at a place; undefined where marks follow the pointer themselves. */
+  markAt?: (x: number) => number | undefined
+  say: (index: number) => ReactNode
+  draw: (cursor: number | undefined, point: (index: number) => void) => ReactNode
+}
+
+/** A drawing with a cursor that the pointer and arrow keys move, and the words of the mark under it. */
+export function Canvas({ label, unit, width, height, count, markAt, say, draw }: CanvasProps) {
+  const [moved, setCursor] = useState<number>()
+  const cursor = moved === undefined || moved >= count ? undefined : moved
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    if (markAt !== undefined)
+      setCursor(markAt(event.clientX - event.currentTarget.getBoundingClientRect().left))
+  }
+  const press = (event: KeyboardEvent) => {
+    const next = moveCursor(event.key, cursor, count)
+    if (next === cursor) return
+    event.preventDefault()
+    setCursor(next)
+  }
+  return (
+    <>
+      <svg
+        className="plot__svg"
+        width={width}
+        height={height}
+        tabIndex={0}
+        role="application"
+        aria-roledescription="plot"
+        aria-label={`${label}. Arrow keys move from ${unit} to ${unit}.`}
+        onPointerMove={point}
+        onPointerDown={point}
+        onPointerLeave={() => setCursor(undefined)}
+        onKeyDown={press}
+      >
+        <g aria-hidden="true">{draw(cursor, setCursor)}</g>
+      </svg>
+      <p className="plot__said" role="status">
+        {cursor === undefined ? (
+          <span className="plot__hint">
+            Point at a {unit}, or move from {unit} to {unit} by arrow keys.
+          </span>
+        ) : (
+          say(cursor)
+        )}
+      </p>
+    </>
+  )
+}
