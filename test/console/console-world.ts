@@ -8,6 +8,7 @@ import { makeSupportWorld, type SupportWorld } from './worlds/account.ts'
 import { makeKeys } from './worlds/company.ts'
 import { type ContractWorld, makeContractWorld } from './worlds/contracts.ts'
 import { type ExploreWorld, makeExploreWorld } from './worlds/explore.ts'
+import { makePricesWorld, type PricesWorld } from './worlds/prices.ts'
 
 export interface ConsoleWorld extends ContractWorld {
   api: ApiClient
@@ -19,6 +20,7 @@ export interface ConsoleWorld extends ContractWorld {
   eventAt: number
   explore: ExploreWorld
   support: SupportWorld
+  prices: PricesWorld
 }
 
 const DAY_S = 86_400
@@ -55,9 +57,11 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   const contracts = await makeContractWorld(api, metric.id, HOSTILE)
   const explore = await makeExploreWorld(api)
   const support = await makeSupportWorld(api, metric.id, HOSTILE.markup)
+  const prices = await makePricesWorld(api)
   return {
     ...{ api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, support },
     ...contracts,
+    prices,
   }
 }
 

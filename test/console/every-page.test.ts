@@ -7,6 +7,7 @@ import { accountStates } from './states/accounts.ts'
 import { companyStates } from './states/company.ts'
 import { contractStates } from './states/contracts.ts'
 import { exploreStates } from './states/explore.ts'
+import { pricesStates } from './states/prices.ts'
 import { startStates } from './states/start.ts'
 import type { StatesOf } from './states/state.ts'
 import { closeBrowser, type Look, openTab, signIn, type WatchedPage } from './use-browser.ts'
@@ -16,6 +17,7 @@ const STATES: StatesOf<RouteName> = {
   ...startStates,
   ...accountStates,
   ...exploreStates,
+  ...pricesStates,
   ...contractStates,
   ...companyStates,
 }

@@ -140,6 +140,11 @@ function watch(page: Page, url: string, faults: string[]): void {
     faults.push(`an error: ${error.message}`)
   })
   page.on('dialog', (dialog) => {
+    // The browser asks before something that was typed is lost. A test goes on.
+    if (dialog.type() === 'beforeunload') {
+      void dialog.accept()
+      return
+    }
     faults.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })

@@ -2308,6 +2308,27 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['console/format/fraction'],
   },
   {
+    name: 'a drawn price forgets the least that is due',
+    file: 'console/src/plots/prepare/price-curve.ts',
+    right: 'maxRatio(capped, minimum)\n',
+    wrong: 'minRatio(capped, minimum)\n',
+    suites: ['console/plots/price-curve'],
+  },
+  {
+    name: 'a difference on the bound of two bars is counted in the wrong one',
+    file: 'console/src/plots/prepare/histogram.ts',
+    right: 'bin.to) < 0; at++)',
+    wrong: 'bin.to) <= 0; at++)',
+    suites: ['console/plots/differences'],
+  },
+  {
+    name: 'a simulation of the console leaves out the change',
+    file: 'console/src/pages/prices/simulate-page.tsx',
+    right: '(changes === undefined ? {} : { changes }),\n',
+    wrong: '(changes === undefined ? {} : {}),\n',
+    suites: ['console/prices-journeys'],
+  },
+  {
     name: 'periods on a line of time begin on the 28th at the latest',
     file: 'console/src/format/period.ts',
     right: 'Math.min(day, daysOfIt)',

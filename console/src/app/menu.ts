@@ -7,7 +7,7 @@ export interface MenuEntry {
   route: Extract<
     RouteName,
     | ('start' | 'overview' | 'accounts' | 'customers' | 'metrics' | 'usage')
-    | ('contracts' | 'invoices' | 'keys' | 'trail' | 'test')
+    | ('products' | 'rate-cards' | 'contracts' | 'invoices' | 'keys' | 'trail' | 'test')
   >
   label: string
   /** The permission that the page needs. A key without it does not see the entry. */
@@ -27,6 +27,8 @@ const MENU: readonly MenuEntry[] = [
   { route: 'customers', label: 'Customers', needs: 'read:all', letter: 'c' },
   { route: 'metrics', label: 'Metrics', needs: 'read:all', letter: 'm' },
   { route: 'usage', label: 'Usage', needs: 'read:all', letter: 'u' },
+  { route: 'products', label: 'Products', needs: 'read:all', letter: 'p', section: 'Billing' },
+  { route: 'rate-cards', label: 'Rate cards', needs: 'read:all', letter: 'r', section: 'Billing' },
   { route: 'contracts', label: 'Contracts', needs: 'read:all', letter: 'b', section: 'Billing' },
   { route: 'invoices', label: 'Invoices', needs: 'read:all', letter: 'i', section: 'Billing' },
   { route: 'keys', label: 'Keys', needs: 'manage:keys', letter: 'k' },

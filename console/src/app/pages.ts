@@ -37,6 +37,15 @@ export const PAGES: { [Name in Exclude<RouteName, 'sign-in'>]: PageOf<Name> } = 
   metrics: lazy(async () => ({ default: (await import('../pages/metrics/metrics-page.tsx')).MetricsPage })),
   metric: lazy(async () => ({ default: (await import('../pages/metrics/metric-page.tsx')).MetricPage })),
   usage: lazy(async () => ({ default: (await import('../pages/usage/usage-page.tsx')).UsagePage })),
+  products: lazy(async () => ({ default: (await import('../pages/prices/products-page.tsx')).ProductsPage })),
+  price: lazy(async () => ({ default: (await import('../pages/prices/price-page.tsx')).PricePage })),
+  'rate-cards': lazy(async () => ({
+    default: (await import('../pages/prices/rate-cards-page.tsx')).RateCardsPage,
+  })),
+  'rate-card': lazy(async () => ({
+    default: (await import('../pages/prices/rate-card-page.tsx')).RateCardPage,
+  })),
+  simulate: lazy(async () => ({ default: (await import('../pages/prices/simulate-page.tsx')).SimulatePage })),
   contracts: lazy(async () => ({
     default: (await import('../pages/contracts/contracts-page.tsx')).ContractsPage,
   })),

@@ -14,10 +14,14 @@ export interface PickedRange extends DayRange {
 
 const DAYS = 30
 
-/** Reads the range from the address. @param now the company's time, from which presets count */
-export function useRange(now: number): PickedRange {
+/**
+ * Reads the range from the address.
+ *
+ * @param now the company's time, from which presets count
+ * @param standard the range where the address has none; 30 days up to today unless given
+ */
+export function useRange(now: number, standard: DayRange = lastDays(now, DAYS)): PickedRange {
   const [{ from, to }] = useUrlQuery()
-  const standard = lastDays(now, DAYS)
   const range = { from: from ?? standard.from, to: to ?? standard.to }
   const seconds = secondsOf(range)
   return typeof seconds === 'string'

@@ -1,0 +1,290 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Browser, Locator } from 'playwright-core'
+import type { SchemaOf } from '../../shared/http/operation.ts'
+import { simulatePricesWith } from '../clients/core/run-program.ts'
+import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { until } from '../support/until.ts'
+import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { type HoldingProxy, holdingProxy } from './holding-proxy.ts'
+import { HOSTILE } from './hostile-texts.ts'
+import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+
+/** The cells of a table, row by row: the id that a cell links to, or its text. */
+async function cellsOf(table: Locator): Promise<string[][]> {
+  await table.waitFor()
+  const rows = await table.locator('tbody tr').all()
+  return Promise.all(
+    rows.map(async (row) =>
+      Promise.all(
+        (await row.locator('td').all()).map(async (cell) => {
+          const links = await cell.locator('a').all()
+          const href = await links[0]?.getAttribute('href')
+          return href?.split('/').at(-1) ?? ((await cell.textContent()) ?? '').trim()
+        }),
+      ),
+    ),
+  )
+}
+
+describe('prices in the console', function () {
+  this.timeout(120_000)
+  let tally: TallyUnderTest
+  let browser: Browser
+  let world: ConsoleWorld
+  let tab: WatchedPage
+  let card: string
+
+  before(async function () {
+    ;({ tally, browser, world } = await shareConsole(this))
+    card = `/billing/rate-cards/${world.prices.card}`
+  })
+  after(async () => {
+    await closeBrowser()
+  })
+  beforeEach(async () => {
+    tab = await openTab(browser, tally.url)
+  })
+  afterEach(async () => {
+    expect(tab.faults).to.deep.equal([])
+    await tab.close()
+  })
+
+  const enter = async (path: string, key = tally.testKey) => {
+    await tab.page.goto(`/console${path}`)
+    await signIn(tab, key)
+  }
+  const table = (caption: string) => tab.page.getByRole('table', { name: caption })
+  const change = () => ({
+    end: [world.prices.rate],
+    add: [{ metric_id: world.prices.metric, price_id: world.prices.prices.graduated }],
+  })
+  const tried = () => encodeURIComponent(JSON.stringify(change()))
+
+  it('a product gets a price, which is drawn while it is typed and priced exactly', async () => {
+    await enter('/billing/products')
+    const { page } = tab
+    await page.getByText(HOSTILE.markup).first().waitFor()
+    await page.getByRole('button', { name: 'New product' }).click()
+    await page.getByLabel('Name').fill('Storage')
+    await page.getByRole('button', { name: 'Make the product' }).click()
+    const row = page.getByRole('row', { name: /Storage/ })
+    await row.getByRole('button', { name: 'New price' }).click()
+    await page.getByLabel('Model').selectOption('graduated')
+    await page.getByLabel('Currency').fill('usd')
+    await page.getByText('The price is drawn here').waitFor()
+    await page.getByLabel('Tier 1, up to').fill('1000')
+    await page.getByLabel('Tier 1, amount of a unit').fill('10')
+    await page.getByLabel('Tier 2, amount of a unit').fill('5')
+    await page.getByLabel('For so many units').fill('3')
+    await page.getByRole('application', { name: /Amount in usd by quantity/ }).waitFor()
+    await page.getByLabel('What do so many cost?').fill('1001')
+    // 1000 × 10 / 3 + 1 × 5 / 3
+    await page.getByText('3335 usd').waitFor()
+    await page.getByText('5/3 ≈ 1.6666').waitFor()
+    await page.getByLabel('Tier 1, up to').fill('0')
+    await page.getByText('tier 1: its end is above 0').waitFor()
+    expect(await page.getByRole('button', { name: 'Make the price' }).isDisabled()).to.equal(true)
+    await page.getByLabel('Tier 1, up to').fill('99999999999999999999')
+    await page.getByRole('button', { name: 'Make the price' }).click()
+    await row.getByRole('link', { name: 'graduated, 2 tiers' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Price of Storage' }).waitFor()
+    const tiers = await cellsOf(table('Tiers'))
+    expect(tiers.map(([above, upTo]) => [above, upTo])).to.deep.equal([
+      ['0', '99999999999999999999'],
+      ['99999999999999999999', 'no end'],
+    ])
+    await page.getByRole('button', { name: 'Archive' }).click()
+    await page.getByRole('button', { name: 'Bring back' }).waitFor()
+  })
+
+  it('the bends of a price are read by arrow keys', async () => {
+    await enter(`/billing/prices/${world.prices.prices.package}`)
+    const { page } = tab
+    const plot = page.getByRole('application', { name: /Amount in usd/ })
+    await plot.focus()
+    await page.keyboard.press('Home')
+    // 500 are included, and 3 are due at least.
+    await page.getByText('500 cost 3 usd').waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.getByText('1500 cost 5 usd').waitFor()
+    await page.keyboard.press('End')
+    await page.getByText('6500 cost 22.5 usd').waitFor()
+  })
+
+  it('a rate card is made, with a rate that has prices by a property', async () => {
+    await enter('/billing/rate-cards')
+    const { page } = tab
+    await page.getByRole('link', { name: HOSTILE.long }).waitFor()
+    await page.getByRole('button', { name: 'New rate card' }).click()
+    await page.getByLabel('Name').fill('Plus')
+    await page.getByLabel('Currency').fill('USD')
+    await page.getByRole('button', { name: 'Add a rate' }).click()
+    await page.getByLabel('Usage of').selectOption({ label: 'Calls' })
+    await page.getByRole('button', { name: 'Only events with a property' }).click()
+    await page.getByLabel('Filter 1, property').fill('region')
+    await page.getByLabel('Filter 1, value').fill('eu')
+    await page.getByLabel('A price for each value of the property').fill('model')
+    await page.getByRole('button', { name: 'Add a value' }).click()
+    await page.getByLabel('Value 1', { exact: true }).fill('large')
+    await page.getByLabel('Price of value 1').selectOption(world.prices.prices.package)
+    await page.getByLabel('Price of the rest').selectOption(world.prices.prices.unit)
+    await page.getByRole('button', { name: 'Make the rate card' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Plus' }).waitFor()
+    await table('Rates of the card').getByText('sum of Calls, region = eu, by model').waitFor()
+    const id = page.url().split('/').at(-1) ?? ''
+    const { body } = await world.api.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${id}`)
+    expect(body.rates[0]).to.deep.include({
+      filters: [{ property: 'region', values: ['eu'] }],
+      group_by: 'model',
+      prices: [{ value: 'large', price_id: world.prices.prices.package }],
+      price_id: world.prices.prices.unit,
+    })
+  })
+
+  it('rates stand on a line of time, and are those of the second that is asked for', async () => {
+    await enter(card)
+    const { page } = tab
+    await page.getByRole('application', { name: /^Rates/ }).focus()
+    await page.keyboard.press('Home')
+    await page.getByText('API calls, sum of Calls').first().waitFor()
+    await page.keyboard.press('End')
+    await page.getByRole('status').getByText('59 usd a period').waitFor()
+    expect((await cellsOf(table('Rates of the card'))).map(([, , prices]) => prices)).to.include(
+      world.prices.prices.flat,
+    )
+    await page.getByLabel('In force at, UTC').fill('2200-01-01')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await table('Rates of the card').getByText('59 usd a period').waitFor()
+    expect(page.url()).to.include('at=2200-01-01')
+  })
+
+  describe('a simulation', () => {
+    /** What the command says about the same. */
+    const byCommand = async (...args: string[]) => {
+      const { out } = await simulatePricesWith(
+        ['--url', tally.url, '--card', world.prices.card, '--json', '--all', ...args],
+        { env: { TALLY_API_KEY: tally.testKey } },
+      )
+      return JSON.parse(out) as { totals: SchemaOf<'SimulationTotals'>; data: SchemaOf<'SimulatedAccount'>[] }
+    }
+    const figure = (name: string) => tab.page.locator('.figures > div', { hasText: name }).locator('dd')
+
+    it('says what the command says: totals, spread, the largest of each side, and all accounts', async () => {
+      await enter(`${card}/simulate`)
+      const { page } = tab
+      await page.getByLabel('Against').selectOption('none')
+      await page.getByRole('button', { name: 'Simulate' }).click()
+      await page.getByRole('heading', { name: 'Where the differences lie' }).waitFor()
+      const { totals, data } = await byCommand('--against', 'none')
+      expect(await figure('Now').textContent()).to.equal(`${totals.baseline} usd`)
+      expect(await figure('Then').textContent()).to.equal(`${totals.candidate} usd`)
+      expect(await figure('Difference').textContent()).to.equal(`+${totals.difference} usd`)
+      expect((await cellsOf(table('How many accounts pay more'))).map(([, count]) => count)).to.deep.equal(
+        [totals.increased, totals.decreased, totals.unchanged].map(String),
+      )
+      const { p5, p25, p50, p75, p95 } = totals.quantiles
+      expect((await cellsOf(table('Differences of accounts'))).map(([, value]) => value)).to.deep.equal(
+        [p5, p25, p50, p75, p95].map((value) => `+${value} usd`),
+      )
+      const rows = await cellsOf(table('Who would pay most more'))
+      expect(rows.map(([id, , then]) => [id, then])).to.deep.equal(
+        totals.largest.increases.map(({ account_id: id, candidate }) => [id, `${candidate} usd`]),
+      )
+      await page.getByRole('button', { name: 'All accounts' }).click()
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `CSV of ${data.length} accounts` }).click(),
+      ])
+      const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n').slice(1)
+      expect(lines).to.deep.equal(
+        data.map(({ account_id, baseline, candidate, difference }) =>
+          [account_id, baseline, candidate, difference].join(','),
+        ),
+      )
+      await page.getByRole('radio', { name: 'Table' }).check()
+      const bins = await cellsOf(table('Accounts by difference in usd'))
+      expect(bins.reduce((sum, [, , count = '']) => sum + parseInt(count, 10), 0)).to.equal(data.length)
+    })
+
+    it('of a change leads to the account and to its lines, and then the change is applied', async () => {
+      await enter(card)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Try a change' }).click()
+      await page.getByLabel('API calls, sum of Calls', { exact: true }).check()
+      await page.getByRole('button', { name: 'Add a rate' }).click()
+      await page.getByLabel('Usage of').selectOption({ label: 'Calls' })
+      await page
+        .getByRole('combobox', { name: 'Price', exact: true })
+        .selectOption(world.prices.prices.graduated)
+      await page.getByRole('button', { name: 'Try it on last month' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Simulation' }).waitFor()
+      await page.getByLabel('Against').selectOption(world.prices.card)
+      // 500, 1000, 1000.5, 2000 and 5000 calls: +1, +2, +2.49, -1.5 and -13.5. The fixed charge of 49, and the least of
+      // 3 for calls of one model, are on both sides.
+      await page.locator('.figures').getByText('-9.51').waitFor()
+      const more = await cellsOf(table('Who would pay most more'))
+      expect(more.map(([id, now, then, difference]) => [id, now, then, difference])).to.deep.equal([
+        [world.prices.accounts[2], '62.01 usd', '64.5 usd', '+2.49 usd +4 %'],
+        [world.prices.accounts[1], '62 usd', '64 usd', '+2 usd +3.2 %'],
+        [world.prices.accounts[0], '57 usd', '58 usd', '+1 usd +1.8 %'],
+      ])
+      await table('Who would pay most more').getByRole('link', { name: 'Caller 3' }).waitFor()
+      await table('Who would pay most less').getByRole('button', { name: 'Lines' }).first().click()
+      const lines = page.getByRole('dialog')
+      await lines.getByText('graduated, 2 tiers').waitFor()
+      const then = await cellsOf(lines.getByRole('table', { name: 'Then' }))
+      expect(then.map((cells) => cells.at(-1)))
+        .to.include('36.5 usd')
+        .and.to.include('49 usd')
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: 'Apply this change' }).click()
+      await page.getByRole('button', { name: 'Apply it' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Standard' }).waitFor()
+      await table('Rates of the card').getByRole('link', { name: 'graduated, 2 tiers' }).waitFor()
+      const { body } = await world.api.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${world.prices.card}`)
+      expect(body.rates.map(({ price_id: id }) => id)).to.include(world.prices.prices.graduated)
+    })
+
+    it('ends at the server when it is stopped', async () => {
+      const proxy: HoldingProxy = await holdingProxy(tally.url, '/simulate')
+      const behind = await openTab(browser, proxy.url)
+      try {
+        await behind.page.goto(`/console${card}/simulate`)
+        await signIn(behind, tally.testKey)
+        await behind.page.getByRole('button', { name: 'Simulate' }).click()
+        await behind.page.getByText('Rating all accounts').waitFor()
+        await until(() => Promise.resolve(proxy.held === 1))
+        expect(proxy.givenUp).to.equal(0)
+        await behind.page.getByRole('button', { name: 'Stop' }).click()
+        await until(() => Promise.resolve(proxy.givenUp === 1))
+        await behind.page.getByText('Rating all accounts').waitFor({ state: 'detached' })
+        expect(behind.faults).to.deep.equal([])
+      } finally {
+        await behind.close()
+        await proxy.close()
+      }
+    })
+
+    it('of a key that may only read has no button that writes', async () => {
+      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+        name: 'prices reader',
+        permissions: ['read:all'],
+      })
+      await enter(`${card}/simulate?changes=${tried()}`, key)
+      const { page } = tab
+      await page.getByRole('link', { name: 'Edit it' }).waitFor()
+      const absent = async (...names: string[]) => {
+        for (const name of names)
+          expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
+      }
+      await absent('Apply this change')
+      await page.getByRole('link', { name: 'Standard' }).click()
+      await page.getByRole('button', { name: 'Try a change' }).waitFor()
+      await absent('Archive')
+      await page.getByRole('link', { name: 'Products' }).click()
+      await page.getByText('0.01 usd each').waitFor()
+      await absent('New product', 'New price', 'Archive')
+    })
+  })
+})
