@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import type { SimulationBody } from '../../api/queries/prices.ts'
 import { Link } from '../../app/link.tsx'
