@@ -105,6 +105,10 @@ function FoundLink({ find, onFollow }: { find: Find; onFollow: () => void }) {
       return <Link to="customer" parameters={{ customerId: find.id }} {...props} />
     case 'metric':
       return <Link to="metric" parameters={{ metricId: find.id }} {...props} />
+    case 'contract':
+      return <Link to="contract" parameters={{ contractId: find.id }} {...props} />
+    case 'event':
+      return <Link to="event" parameters={{ eventId: find.id }} {...props} />
     case 'page':
       return <Link to={find.route} parameters={{}} {...props} />
   }

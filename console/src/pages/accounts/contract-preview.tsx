@@ -2,6 +2,7 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { previewReading } from '../../api/queries/previews.ts'
 import { useRead } from '../../api/use-read.ts'
+import { Link } from '../../app/link.tsx'
 import { visibleText } from '../../format/visible-text.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { Money } from '../../parts/decimal.tsx'
@@ -31,6 +32,14 @@ function Totals({ preview, sources }: { preview: Preview; sources: Sources | und
   return (
     <>
       <Warnings preview={preview} sources={sources} />
+      <p className="facts">
+        <Link to="preview" parameters={{ contractId: preview.contract_id }}>
+          Each line of it
+        </Link>{' '}
+        <Link to="contract" parameters={{ contractId: preview.contract_id }}>
+          The contract
+        </Link>
+      </p>
       <dl className="fields">
         <dt>Period</dt>
         <dd>

@@ -13,6 +13,7 @@ import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Notice } from '../../parts/problem.tsx'
 import { Name, Text } from '../../parts/text.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { CancelDialog } from './cancel-dialog.tsx'
 import { ContractLines } from './contract-lines.tsx'
 import { contractName, useNames } from './names.ts'
@@ -37,6 +38,7 @@ export function ContractPage({ parameters: { contractId } }: { parameters: { con
         crumbs={crumbs}
       >
         {contract.data !== undefined && <Facts contract={contract.data} />}
+        <TrailLink resourceId={contractId} />
       </PageHead>
       <Unread read={contract} id={contractId} />
       {contract.data !== undefined && <Parts contract={contract.data} />}

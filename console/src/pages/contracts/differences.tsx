@@ -1,4 +1,5 @@
 import type { Schema } from '../../api/contract.ts'
+import { Link } from '../../app/link.tsx'
 import { fillPlaces, isNegative, isZero } from '../../format/decimal.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
@@ -132,7 +133,10 @@ export function EventDifferences({ preview, lines, names, difference }: Differen
               heading: 'Event',
               cell: (event) => (
                 <>
-                  <Id value={event.event_id} /> <Chip>{kindOf(event)}</Chip>
+                  <Link to="event" parameters={{ eventId: event.event_id }}>
+                    {event.event_id}
+                  </Link>{' '}
+                  <Chip>{kindOf(event)}</Chip>
                 </>
               ),
             },

@@ -168,11 +168,11 @@ function Behind({ line, preview }: { line: Line; preview: Schema<'InvoicePreview
     <>
       <p>
         <Link
-          to="account"
+          to="account-events"
           parameters={{ accountId: preview.account_id }}
           query={{ source: sourceIdOf(line), from: utcDay(line.start_at), to: utcDay(line.end_at - 1) }}
         >
-          Usage of the account in this time
+          Events of this line&rsquo;s metric or currency in this time
         </Link>
       </p>
       {line.query === null ? (

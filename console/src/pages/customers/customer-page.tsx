@@ -10,6 +10,7 @@ import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Fact, PageHead } from '../../parts/page.tsx'
 import { Empty, Problem } from '../../parts/problem.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { AccountsPanel } from './accounts-panel.tsx'
 import { CustomerDialog } from './customer-dialog.tsx'
 
@@ -33,6 +34,7 @@ export function CustomerPage({ parameters: { customerId } }: { parameters: { cus
         }
       >
         {customer !== undefined && <Facts customer={customer} />}
+        <TrailLink resourceId={customerId} />
       </PageHead>
       {isMissing && (
         <Empty>

@@ -14,6 +14,7 @@ import { Empty, Notice, Problem } from '../../parts/problem.tsx'
 import { RangePicker, useRange } from '../../parts/range-picker.tsx'
 import { sourceOfMetric } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { ArchiveMetricDialog } from './archive-metric-dialog.tsx'
 import { MetricDialog } from './metric-dialog.tsx'
 import { PropertiesPanel } from './properties-panel.tsx'
@@ -36,6 +37,7 @@ export function MetricPage({ parameters: { metricId } }: { parameters: { metricI
         }
       >
         {metric !== undefined && <Facts metric={metric} />}
+        <TrailLink resourceId={metricId} />
       </PageHead>
       {isMissing && (
         <Empty>

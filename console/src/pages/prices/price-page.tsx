@@ -12,6 +12,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { priceWords } from '../../parts/price-words.ts'
 import { Empty } from '../../parts/problem.tsx'
 import { Text } from '../../parts/text.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { ArchiveButton } from './archive-button.tsx'
 import { useCatalogue } from './catalogue.ts'
 import { isMissing } from './missing.tsx'
@@ -33,6 +34,7 @@ export function PricePage({ parameters: { priceId } }: { parameters: { priceId: 
     <>
       <PageHead heading={name === undefined ? 'Price' : `Price of ${name}`} crumbs={crumbs}>
         {price.data !== undefined && <Facts price={price.data} />}
+        <TrailLink resourceId={priceId} />
       </PageHead>
       {price.error !== null && isMissing(price.error) ? (
         <Empty>

@@ -13,6 +13,7 @@ import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { useSources } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
+import { TrailLink } from '../../parts/trail-link.tsx'
 import { ArchiveButton } from './archive-button.tsx'
 import { type CardChange, readChange } from './card-change.ts'
 import { useCatalogue } from './catalogue.ts'
@@ -34,6 +35,7 @@ export function RateCardPage({ parameters: { rateCardId } }: { parameters: { rat
     <>
       <PageHead heading={card.data?.name ?? 'Rate card'} crumbs={crumbs}>
         {card.data !== undefined && <Facts card={card.data} />}
+        <TrailLink resourceId={rateCardId} />
       </PageHead>
       {card.error !== null &&
         (isMissing(card.error) ? (
