@@ -20,6 +20,21 @@ export default defineConfig(({ command }) => ({
     license: { fileName: 'licenses.md' },
     rolldownOptions: {
       checks: { pluginTimings: false },
+      output: {
+        // What many pages share is in a few files: small ones are compressed worse. All styles that the first page has
+        // are in one, so that their layers keep their order.
+        codeSplitting: {
+          groups: [
+            {
+              name: 'packages',
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack|wouter|regexparam|use-sync)/,
+            },
+            { name: 'shared', test: /console\/src\/(styles|parts|format|api|app)|shared\/amount/ },
+            { name: 'plots', test: /console\/src\/plots|node_modules\/(d3-|internmap)/ },
+            { name: 'billing', test: /console\/src\/pages\/(contracts|prices)|shared\/domain\/billing/ },
+          ],
+        },
+      },
       onLog(level, log, handler) {
         // Packages mark files for servers that React may render on. There is no such server here.
         if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handler(level, log)

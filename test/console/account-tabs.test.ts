@@ -100,7 +100,7 @@ describe('the tabs of an account', function () {
         ['Balance', range],
         ['Events', `/events${range}`],
       ] as const) {
-        await page.getByRole('link', { name, exact: true }).click()
+        await page.locator('.tabs').getByRole('link', { name, exact: true }).click()
         await page.waitForURL(`**/accounts/${account}${path}`)
         await page.locator('.tabs [aria-current=page]').filter({ hasText: name }).waitFor()
       }

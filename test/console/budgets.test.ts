@@ -28,6 +28,15 @@ describe('the built console', () => {
     expect(sizes(names.filter((name) => name.endsWith('.css')))).to.be.below(15_000)
   })
 
+  it('begins with styles whose layers are in order, so that those of pages are the last word', async () => {
+    const page = await readFile(path.join(SITE, 'index.html'), 'utf8')
+    const sheets = names.filter((name) => name.endsWith('.css') && page.includes(name))
+    sheets.sort((one, other) => page.indexOf(one) - page.indexOf(other))
+    const styles = sheets.map((name) => readFileSync(path.join(ASSETS, name), 'utf8')).join('')
+    const layers = [...styles.matchAll(/@layer ([a-z, ]+)/g)].flatMap(([, found = '']) => found.split(/, */))
+    expect([...new Set(layers)]).to.deep.equal(['tokens', 'base', 'parts', 'pages'])
+  })
+
   it('names no other address, and has nothing inline', async () => {
     const page = await readFile(path.join(SITE, 'index.html'), 'utf8')
     const addresses = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address = '']) => address)

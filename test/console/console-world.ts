@@ -55,9 +55,9 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   const eventAt = await reportAll(api, account.id, metric.id)
   await makeKeys(api)
   const contracts = await makeContractWorld(api, metric.id, HOSTILE)
-  const explore = await makeExploreWorld(api)
   const support = await makeSupportWorld(api, metric.id, HOSTILE.markup)
   const prices = await makePricesWorld(api)
+  const explore = await makeExploreWorld(api) // the last, so that its events are the newest
   return {
     ...{ api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, support },
     ...contracts,

@@ -221,13 +221,13 @@ describe('journeys through usage, metrics and customers', function () {
       const { body } = await world.api.get<{ data: { amount_due: string }[] }>('/v2/invoice-previews')
       const due = sumDecimals(body.data.map(({ amount_due: amount }) => amount))
       const [[currency, contracts, , , shown = ''] = []] = await cells('Invoices by currency')
-      expect([currency, contracts]).to.deep.equal(['usd', '2'])
+      expect([currency, contracts]).to.deep.equal(['usd', body.data.length.toString()])
       expect(sumDecimals([shown.replace(' usd', '')])).to.equal(due)
       const rows = await cells('Contracts')
-      expect(rows.map(([name, , look]) => [name, look])).to.deep.equal([
-        ['Explored', 'usage without a price'],
-        ['Second', ''],
-      ])
+      expect(rows.find(([name]) => name === 'Explored')?.[2]).to.equal('usage without a price')
+      const isNotable = rows.map(([, , look]) => look !== '')
+      expect(isNotable).to.include(false)
+      expect(isNotable.indexOf(false)).to.equal(isNotable.lastIndexOf(true) + 1)
     })
 
     it('adds up all contracts, page by page', async () => {
