@@ -85,6 +85,8 @@ describe('marks of plots', () => {
           else expect(y).to.be.at.least(zero)
         }
         expect(path).to.match(/^M[\d.]+,[\d.]+/)
+        // One day is seen, too: a line has a length.
+        expect(path).to.match(/[LH]/)
       }),
     )
   })

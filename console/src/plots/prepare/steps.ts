@@ -44,6 +44,7 @@ export function prepareSteps({ days }: StepInput, size: PlotSize): StepMarks {
     ),
     zero,
     points,
-    path: path(points) ?? '',
+    // A line through one point has no length, so one day is a line across the plot.
+    path: points.length === 1 ? `M${box.left},${points[0]?.y}H${box.right}` : (path(points) ?? ''),
   }
 }
