@@ -154,8 +154,8 @@ describe('journeys through contracts and invoice previews', function () {
       ])
       const events = await rows('Events that came or changed, by the time of their last change')
       expect(events).to.have.length(2)
-      expect(events[0]).to.match(/ new .* none 265433 tokens Plan Prompts$/)
-      expect(events[1]).to.match(/ corrected .* 500000 tokens 400000 tokens Plan Prompts$/)
+      expect(events[0]).to.match(/ late .* none 265433 tokens \+265433 Plan Prompts$/)
+      expect(events[1]).to.match(/ corrected .* 500000 tokens 400000 tokens -100000 Plan Prompts$/)
     })
 
     it('sees how each amount came about, with the digits of the API and the query for analysts', async () => {
@@ -296,7 +296,7 @@ describe('journeys through contracts and invoice previews', function () {
       await chooser(1, 'Rate card').selectOption({ label: 'Standard' })
       const add = async (number: number, kind: string) => {
         await page.getByRole('button', { name: 'Add a line' }).click()
-        await chooser(number, 'It').selectOption(kind)
+        await chooser(number, 'What it is').selectOption(kind)
       }
       await add(2, 'price')
       await chooser(2, 'Price').selectOption({ label: 'Seats: 12 usd each' })

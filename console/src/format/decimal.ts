@@ -1,4 +1,10 @@
-import { compareRatios, formatRatio, parseRatio, sumRatios } from '../../../shared/amount/ratio.ts'
+import {
+  compareRatios,
+  formatRatio,
+  parseRatio,
+  subtractRatios,
+  sumRatios,
+} from '../../../shared/amount/ratio.ts'
 
 /** Decimal text of the API, cut into what is shown: a sign, groups of up to three digits, and the digits after the point. */
 export interface DecimalParts {
@@ -74,6 +80,10 @@ export const sortDecimals = (texts: readonly string[]): string[] =>
     .map((text) => ({ text, ratio: parseRatio(text) }))
     .sort((a, b) => compareRatios(a.ratio, b.ratio))
     .map(({ text }) => text)
+
+/** What comes to `from` to make `to`, exactly. */
+export const differenceOf = (from: string, to: string): string =>
+  formatRatio(subtractRatios(parseRatio(to), parseRatio(from)))
 
 /** The exact sum of decimals; 0 for none. */
 export const sumDecimals = (texts: readonly string[]): string => formatRatio(sumRatios(texts.map(parseRatio)))

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   compareDecimals,
+  differenceOf,
   fillPlaces,
   isZero,
   partsOf,
@@ -69,6 +70,10 @@ describe('decimals on the screen', () => {
       '0.000000000000000001',
     )
     expect(sumDecimals([])).to.equal('0')
+    expect(differenceOf('1640', '164')).to.equal('-1476')
+    expect(differenceOf('0', '12345678901234567890.000000000000000001')).to.equal(
+      '12345678901234567890.000000000000000001',
+    )
   })
 })
 

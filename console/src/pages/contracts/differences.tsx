@@ -1,6 +1,6 @@
 import type { Schema } from '../../api/contract.ts'
 import { Link } from '../../app/link.tsx'
-import { fillPlaces, isNegative, isZero } from '../../format/decimal.ts'
+import { differenceOf, fillPlaces, isNegative, isZero } from '../../format/decimal.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Decimal, Money } from '../../parts/decimal.tsx'
@@ -9,6 +9,7 @@ import { Instant } from '../../parts/instant.tsx'
 import { Chip } from '../../parts/page.tsx'
 import { Empty } from '../../parts/problem.tsx'
 import { sourceIdOf } from '../../parts/sources.ts'
+import { Name } from '../../parts/text.tsx'
 import { keyOf } from './invoice-line.ts'
 import { LineName } from './line-name.tsx'
 import type { NotesProps } from './preview-notes.tsx'
@@ -101,8 +102,16 @@ function ChangedLine({ line, preview, lines, names }: NotesProps & { line: Diffe
 
 type Event = Schema<'ChangedEvent'>
 
-const kindOf = ({ then, now }: Event): 'new' | 'voided' | 'corrected' =>
-  then === null ? 'new' : now.voided ? 'voided' : 'corrected'
+/** A late event occurred before the time that is compared with, and came after it. */
+const kindOf = (
+  { then, now, occurred_at: at }: Event,
+  since: number,
+): 'late' | 'new' | 'voided' | 'corrected' =>
+  then === null ? (at < since ? 'late' : 'new') : now.voided ? 'voided' : 'corrected'
+
+/** The quantity that counts in a state. */
+const countedIn = (state: Schema<'EventState'> | null): string =>
+  state === null || state.voided ? '0' : state.quantity
 
 /** The events that explain a difference. */
 export function EventDifferences({ preview, lines, names, difference }: DifferencesProps) {
@@ -134,9 +143,9 @@ export function EventDifferences({ preview, lines, names, difference }: Differen
               cell: (event) => (
                 <>
                   <Link to="event" parameters={{ eventId: event.event_id }}>
-                    {event.event_id}
+                    <Name>{event.event_id}</Name>
                   </Link>{' '}
-                  <Chip>{kindOf(event)}</Chip>
+                  <Chip>{kindOf(event, difference.since)}</Chip>
                 </>
               ),
             },
@@ -147,6 +156,11 @@ export function EventDifferences({ preview, lines, names, difference }: Differen
             },
             { heading: 'Then', isNumber: true, cell: (event) => stateOf(event, event.then) },
             { heading: 'Now', isNumber: true, cell: (event) => stateOf(event, event.now) },
+            {
+              heading: 'Difference',
+              isNumber: true,
+              cell: ({ then, now }) => <Change value={differenceOf(countedIn(then), countedIn(now))} />,
+            },
             {
               heading: 'Lines',
               cell: (event) => <LinesOf event={event} preview={preview} lines={lines} names={names} />,
