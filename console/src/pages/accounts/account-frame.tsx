@@ -11,7 +11,7 @@ import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Empty, Problem } from '../../parts/problem.tsx'
-import { Text } from '../../parts/text.tsx'
+import { Name, Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
 
 const TABS = [
@@ -128,8 +128,13 @@ function Facts({ account }: { account: Schema<'Account'> }) {
   )
 }
 
-/** The name of a customer, or its id while the name is not known. */
+/** The way to a customer by its name, or its id while the name is not known. */
 export function CustomerName({ id }: { id: string }) {
   const { data } = useRead(customerReading(useClient(), id))
-  return data === undefined ? <Id value={id} /> : <Text>{data.name}</Text>
+  if (data === undefined) return <Id value={id} />
+  return (
+    <Link to="customer" parameters={{ customerId: id }}>
+      <Name>{data.name}</Name>
+    </Link>
+  )
 }

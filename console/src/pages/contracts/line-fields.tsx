@@ -38,7 +38,7 @@ export function LineFields({ number, line, currency, catalogue, onChange, onRemo
     <fieldset className="form new-line">
       <legend>Line {number}</legend>
       <Select
-        label="It"
+        label="What it is"
         options={KINDS}
         value={line.kind}
         onChange={(kind) => isKind(kind) && set({ kind })}

@@ -159,7 +159,7 @@ function Terms({ typed, onChange, error }: TermsProps) {
             : 'write it as 2026-11-28 or 2026-11-28 09:30'
         }
         error={error}
-        hint="Periods are counted from it. Empty: now."
+        hint="Periods are counted from it, and earlier usage costs nothing. Empty: now."
       />
       <Field
         label="Name"

@@ -48,16 +48,12 @@ export function PreviewPage({ parameters: { contractId } }: { parameters: { cont
   )
 }
 
-function Facts({
-  contract: { account_id: accountId, currency, cadence, status },
-}: {
-  contract: Schema<'Contract'>
-}) {
+function Facts({ contract: { account_id: accountId, cadence, status } }: { contract: Schema<'Contract'> }) {
   const { data } = useRead(accountReading(useClient(), accountId))
   return (
     <>
       <Fact name="account">
-        <Link to="account" parameters={{ accountId }} query={{ source: currency }}>
+        <Link to="account" parameters={{ accountId }}>
           <Name>{data?.name ?? accountId}</Name>
         </Link>
       </Fact>

@@ -40,7 +40,11 @@ export function PreviewsPanel({ sources }: { sources: Sources | undefined }) {
           <Empty>
             <p>
               <strong>No contract is in force now.</strong> A contract says what an account pays for its
-              usage. The README shows how one is made.
+              usage.{' '}
+              <Link to="contracts" parameters={{}}>
+                Contracts
+              </Link>{' '}
+              has a form for one.
             </p>
           </Empty>
         ) : (

@@ -107,7 +107,7 @@ interface FieldsProps {
 /** The name and the label of a price's amount. */
 const AMOUNTS: Partial<Record<Model, { name: string; label: string }>> = {
   flat: { name: 'amount', label: 'Amount' },
-  per_unit: { name: 'unit_amount', label: 'Amount of a unit' },
+  per_unit: { name: 'unit_amount', label: 'Amount' },
   package: { name: 'package_amount', label: 'Amount of a package' },
   percentage: { name: 'percent', label: 'Percent' },
 }

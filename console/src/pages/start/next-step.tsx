@@ -18,8 +18,22 @@ export function NextStep({ subject: { accountId, metricId } }: { subject: Subjec
           Report a file that you have: <code>npm run import -- FILE</code>
         </li>
         <li>
-          Correct the event, price it, preview an invoice: the README has a tour, and{' '}
-          <a href="/docs">the API&rsquo;s page</a> every operation.
+          Price it: a{' '}
+          <Link to="products" parameters={{}}>
+            product with a price
+          </Link>
+          , a{' '}
+          <Link to="rate-cards" parameters={{}}>
+            rate card
+          </Link>{' '}
+          that says what the metric costs, and a{' '}
+          <Link to="contracts" parameters={{}}>
+            contract
+          </Link>{' '}
+          of the account. Its page leads to the invoice preview.
+        </li>
+        <li>
+          <a href="/docs">The API&rsquo;s page</a> has every operation.
         </li>
       </ul>
     </Step>
