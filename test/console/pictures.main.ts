@@ -33,6 +33,7 @@ async function takePictures(address: string): Promise<void> {
   await page.goto(address)
   await signIn({ page }, tally.testKey)
   await page.getByRole('heading', { name: /^Balance by day/ }).waitFor()
+  await page.getByRole('application').nth(1).waitFor() // both plots are drawn
   await mkdir(FOLDER, { recursive: true })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
