@@ -1,6 +1,5 @@
 import '../pages.css'
 import type { ReactNode } from 'react'
-import { CallError } from '../../api/call.ts'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { accountReading, customerReading } from '../../api/queries/accounts.ts'
@@ -10,9 +9,9 @@ import { useUrlQuery } from '../../app/url.ts'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
-import { Empty, Problem } from '../../parts/problem.tsx'
 import { Name, Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { Unread } from '../../parts/unread.tsx'
 
 const TABS = [
   { route: 'account', label: 'Balance' },
@@ -47,16 +46,7 @@ export function AccountFrame({ accountId, tab, children }: AccountFrameProps) {
       >
         {account !== undefined && <Facts account={account} />}
       </PageHead>
-      {error !== null &&
-        (isMissing(error) ? (
-          <Empty>
-            <p>
-              There is no account with the id <Id value={accountId} /> in this company.
-            </p>
-          </Empty>
-        ) : (
-          <Problem error={error} onAgain={again} />
-        ))}
+      <Unread read={{ error, again }} kind="account" id={accountId} />
       {account !== undefined && (
         <>
           <Tabs accountId={accountId} tab={tab} />
@@ -87,11 +77,6 @@ function Tabs({ accountId, tab }: Pick<AccountFrameProps, 'accountId' | 'tab'>) 
     </nav>
   )
 }
-
-const NOT_FOUND = 404
-
-/** Whether what was asked for is not there. */
-export const isMissing = (error: Error): boolean => error instanceof CallError && error.status === NOT_FOUND
 
 function Facts({ account }: { account: Schema<'Account'> }) {
   const { id, external_id: externalId, service_customer_id: customerId, archived_at: archivedAt } = account

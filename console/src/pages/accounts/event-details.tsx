@@ -10,10 +10,9 @@ import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { JsonBlock } from '../../parts/json-block.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Empty } from '../../parts/problem.tsx'
 import { type Source, sourceIdOf, useSources } from '../../parts/sources.ts'
 import { Name } from '../../parts/text.tsx'
-import { isMissing } from './account-frame.tsx'
+import { isMissing, Unread } from '../../parts/unread.tsx'
 import { CorrectEventDialog } from './correct-event-dialog.tsx'
 import { Counting } from './counting.tsx'
 import { EventMarks } from './event-marks.tsx'
@@ -36,7 +35,7 @@ export function EventDetails({ eventId, isInList = false }: EventDetailsProps) {
   const [open, setOpen] = useState<'correct' | 'void'>()
   const [answered, setAnswered] = useState<UsageEvent>()
   const { data: event } = read
-  if (read.error !== null && isMissing(read.error)) return <NoSuchEvent id={eventId} />
+  if (isMissing(read.error)) return <Unread read={read} kind="event" id={eventId} />
   const source = event === undefined ? undefined : sources?.find(sourceIdOf(event))
   const done = (answer: UsageEvent | undefined) => {
     setOpen(undefined)
@@ -57,16 +56,6 @@ export function EventDetails({ eventId, isInList = false }: EventDetailsProps) {
         <VoidEventDialog event={event} source={source} onClose={() => setOpen(undefined)} onDone={done} />
       )}
     </>
-  )
-}
-
-function NoSuchEvent({ id }: { id: string }) {
-  return (
-    <Empty>
-      <p>
-        There is no event with the id <Id value={id} /> in this company.
-      </p>
-    </Empty>
   )
 }
 

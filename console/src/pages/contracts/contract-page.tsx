@@ -14,12 +14,12 @@ import { Panel } from '../../parts/panel.tsx'
 import { Notice } from '../../parts/problem.tsx'
 import { Name, Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { CancelDialog } from './cancel-dialog.tsx'
 import { ContractLines } from './contract-lines.tsx'
 import { contractName, useNames } from './names.ts'
 import { TakeBackDialog } from './take-back-dialog.tsx'
 import { toneOf } from './tones.ts'
-import { Unread } from './unread.tsx'
 
 type Contract = Schema<'Contract'>
 
@@ -40,7 +40,7 @@ export function ContractPage({ parameters: { contractId } }: { parameters: { con
         {contract.data !== undefined && <Facts contract={contract.data} />}
         <TrailLink resourceId={contractId} />
       </PageHead>
-      <Unread read={contract} id={contractId} />
+      <Unread read={contract} kind="contract" id={contractId} />
       {contract.data !== undefined && <Parts contract={contract.data} />}
     </>
   )

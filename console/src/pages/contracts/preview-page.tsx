@@ -12,13 +12,13 @@ import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Notice } from '../../parts/problem.tsx'
 import { Name } from '../../parts/text.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { Waiting } from '../../parts/work.tsx'
 import { type Asked, bodyOf, useAsked } from './asked.ts'
 import { contractName, type Names, useNames } from './names.ts'
 import { PreviewBody } from './preview-body.tsx'
 import { PeriodSteps, Times, ToCurrentPeriod } from './preview-controls.tsx'
 import { toneOf } from './tones.ts'
-import { Unread } from './unread.tsx'
 
 /** The invoice of a contract's period as it would be: what is due, and how each amount of it came about. */
 export function PreviewPage({ parameters: { contractId } }: { parameters: { contractId: string } }) {
@@ -42,7 +42,7 @@ export function PreviewPage({ parameters: { contractId } }: { parameters: { cont
       <PageHead heading={name === undefined ? 'Invoice preview' : `Invoice preview, ${name}`} crumbs={crumbs}>
         {contract.data !== undefined && <Facts contract={contract.data} />}
       </PageHead>
-      <Unread read={contract} id={contractId} />
+      <Unread read={contract} kind="contract" id={contractId} />
       {contract.data !== undefined && <Preview contract={contract.data} names={names} />}
     </>
   )

@@ -1,6 +1,5 @@
 import '../pages.css'
 import { useState } from 'react'
-import { CallError } from '../../api/call.ts'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { customerReading } from '../../api/queries/accounts.ts'
@@ -9,20 +8,16 @@ import { Link } from '../../app/link.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Fact, PageHead } from '../../parts/page.tsx'
-import { Empty, Problem } from '../../parts/problem.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { AccountsPanel } from './accounts-panel.tsx'
 import { CustomerDialog } from './customer-dialog.tsx'
-
-/** A customer's id that is no UUID is refused with 400. */
-const MISSING = [400, 404]
 
 /** A customer: its fields, and its accounts with their balances. */
 export function CustomerPage({ parameters: { customerId } }: { parameters: { customerId: string } }) {
   const client = useClient()
   const [isChanging, setChanging] = useState(false)
   const { data: customer, error, again } = useRead(customerReading(client, customerId))
-  const isMissing = error instanceof CallError && MISSING.includes(error.status)
   return (
     <>
       <PageHead
@@ -36,14 +31,7 @@ export function CustomerPage({ parameters: { customerId } }: { parameters: { cus
         {customer !== undefined && <Facts customer={customer} />}
         <TrailLink resourceId={customerId} />
       </PageHead>
-      {isMissing && (
-        <Empty>
-          <p>
-            There is no customer with the id <Id value={customerId} /> in this company.
-          </p>
-        </Empty>
-      )}
-      {error !== null && !isMissing && <Problem error={error} onAgain={again} />}
+      <Unread read={{ error, again }} kind="customer" id={customerId} />
       {customer !== undefined && (
         <div className="columns">
           {client.may('write:all') && (

@@ -1,6 +1,5 @@
 import '../pages.css'
 import { useState } from 'react'
-import { CallError } from '../../api/call.ts'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { metricReading } from '../../api/queries/metrics.ts'
@@ -10,22 +9,20 @@ import { useNow } from '../../app/now.ts'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
-import { Empty, Notice, Problem } from '../../parts/problem.tsx'
+import { Notice } from '../../parts/problem.tsx'
 import { RangePicker, useRange } from '../../parts/range-picker.tsx'
 import { sourceOfMetric } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { ArchiveMetricDialog } from './archive-metric-dialog.tsx'
 import { MetricDialog } from './metric-dialog.tsx'
 import { PropertiesPanel } from './properties-panel.tsx'
 import { MetricUsagePanel } from './usage-panel.tsx'
 
-const NOT_FOUND = 404
-
 /** A metric: its fields, its usage by day and account, and the properties of its events. */
 export function MetricPage({ parameters: { metricId } }: { parameters: { metricId: string } }) {
   const { data: metric, error, again } = useRead(metricReading(useClient(), metricId))
-  const isMissing = error instanceof CallError && error.status === NOT_FOUND
   return (
     <>
       <PageHead
@@ -39,14 +36,7 @@ export function MetricPage({ parameters: { metricId } }: { parameters: { metricI
         {metric !== undefined && <Facts metric={metric} />}
         <TrailLink resourceId={metricId} />
       </PageHead>
-      {isMissing && (
-        <Empty>
-          <p>
-            There is no metric with the id <Id value={metricId} /> in this company.
-          </p>
-        </Empty>
-      )}
-      {error !== null && !isMissing && <Problem error={error} onAgain={again} />}
+      <Unread read={{ error, again }} kind="metric" id={metricId} />
       {metric !== undefined && <Details key={metric.id} metric={metric} />}
     </>
   )

@@ -10,12 +10,11 @@ import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { priceWords } from '../../parts/price-words.ts'
-import { Empty } from '../../parts/problem.tsx'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { isMissing, Unread } from '../../parts/unread.tsx'
 import { ArchiveButton } from './archive-button.tsx'
 import { useCatalogue } from './catalogue.ts'
-import { isMissing } from './missing.tsx'
 import { PriceView } from './price-view.tsx'
 import { termsOf } from './terms.ts'
 
@@ -36,12 +35,8 @@ export function PricePage({ parameters: { priceId } }: { parameters: { priceId: 
         {price.data !== undefined && <Facts price={price.data} />}
         <TrailLink resourceId={priceId} />
       </PageHead>
-      {price.error !== null && isMissing(price.error) ? (
-        <Empty>
-          <p>
-            There is no price with the id <Id value={priceId} /> in this company.
-          </p>
-        </Empty>
+      {isMissing(price.error) ? (
+        <Unread read={price} kind="price" id={priceId} />
       ) : (
         <Panel
           heading={price.data === undefined ? 'Terms' : priceWords(price.data)}

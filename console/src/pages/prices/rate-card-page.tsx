@@ -14,11 +14,11 @@ import { Problem } from '../../parts/problem.tsx'
 import { useSources } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { ArchiveButton } from './archive-button.tsx'
 import { type CardChange, readChange } from './card-change.ts'
 import { useCatalogue } from './catalogue.ts'
 import { ChangeDialog } from './change-dialog.tsx'
-import { isMissing, MissingCard } from './missing.tsx'
 import { RatesAt, RateTimeline } from './rates.tsx'
 
 type Card = Schema<'RateCard'>
@@ -37,12 +37,7 @@ export function RateCardPage({ parameters: { rateCardId } }: { parameters: { rat
         {card.data !== undefined && <Facts card={card.data} />}
         <TrailLink resourceId={rateCardId} />
       </PageHead>
-      {card.error !== null &&
-        (isMissing(card.error) ? (
-          <MissingCard id={rateCardId} />
-        ) : (
-          <Problem error={card.error} onAgain={card.again} />
-        ))}
+      <Unread read={card} kind="rate card" id={rateCardId} />
       {card.data !== undefined && <Rates card={card.data} />}
     </>
   )

@@ -14,12 +14,12 @@ import { Select } from '../../parts/choice.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Fact, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Notice, Problem } from '../../parts/problem.tsx'
+import { Notice } from '../../parts/problem.tsx'
 import { type PickedRange, RangePicker, useRange } from '../../parts/range-picker.tsx'
 import { Name } from '../../parts/text.tsx'
+import { Unread } from '../../parts/unread.tsx'
 import { Waiting } from '../../parts/work.tsx'
 import { type CardChange, readChange } from './card-change.ts'
-import { isMissing, MissingCard } from './missing.tsx'
 import { Result } from './simulation-result.tsx'
 import { TriedChange } from './tried-change.tsx'
 import { CADENCES, cadenceWords } from './words.ts'
@@ -50,12 +50,7 @@ export function SimulatePage({ parameters: { rateCardId } }: { parameters: { rat
           </>
         )}
       </PageHead>
-      {card.error !== null &&
-        (isMissing(card.error) ? (
-          <MissingCard id={rateCardId} />
-        ) : (
-          <Problem error={card.error} onAgain={card.again} />
-        ))}
+      <Unread read={card} kind="rate card" id={rateCardId} />
       {card.data !== undefined && <Simulation card={card.data} />}
     </>
   )
