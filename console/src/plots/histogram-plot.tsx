@@ -67,11 +67,12 @@ export function HistogramPlot({ caption, counted, bins }: HistogramPlotProps) {
   )
 }
 
-function Span({ bin: { from, to } }: { bin: Bin }) {
+function Span({ bin: { from, to, isClosed } }: { bin: Bin }) {
   if (from === to) return <Decimal value={from} />
   return (
     <>
-      <Decimal value={from} /> to below <Decimal value={to} />
+      <Decimal value={from} /> to {isClosed === true ? '' : 'below '}
+      <Decimal value={to} />
     </>
   )
 }
@@ -81,7 +82,15 @@ const columnsOf = (counted: string): Column<Bin>[] => [
   {
     heading: 'To below',
     isNumber: true,
-    cell: ({ from, to }) => (from === to ? '' : <Decimal value={to} />),
+    cell: ({ from, to, isClosed }) =>
+      from === to ? (
+        ''
+      ) : (
+        <>
+          <Decimal value={to} />
+          {isClosed === true && ', which is included'}
+        </>
+      ),
   },
   { heading: counted, isNumber: true, cell: ({ count }) => count },
 ]

@@ -25,9 +25,9 @@ describe('the distribution of differences', () => {
       fc.property(fc.array(decimals, { minLength: 1, maxLength: 60 }), (values) => {
         const bins = binsOf(values)
         expect(bins.length).to.be.within(1, 70)
-        for (const { from, to, count } of bins)
+        for (const { from, to, count, isClosed } of bins)
           expect(count).to.equal(
-            from === to
+            isClosed === true
               ? values.length
               : values.filter((value) => !isBelow(value, from) && isBelow(value, to)).length,
           )
@@ -49,8 +49,23 @@ describe('the distribution of differences', () => {
   })
 
   it('is one bar when all are the same, and nothing of nothing', () => {
-    expect(binsOf(['-1.50', '-1.5'])).to.deep.equal([{ from: '-1.50', to: '-1.5', count: 2 }])
+    expect(binsOf(['-1.50', '-1.5'])).to.deep.equal([{ from: '-1.50', to: '-1.5', count: 2, isClosed: true }])
     expect(binsOf([])).to.deep.equal([])
+  })
+
+  it('is one bar, with an axis, of values that floats cannot tell apart', () => {
+    for (const [from, to] of [
+      ['9007199254740993', '9007199254741093'],
+      ['-90071992547409930.5', '-90071992547409910'],
+      ['1000000000000000000000000000000', '1000000000000000000000000000001'],
+      ['7000000000000000000000000000000', '7000000000000000000000000000000'],
+    ] as const) {
+      const bins = binsOf([to, from])
+      expect(bins).to.deep.equal([{ from, to, count: 2, isClosed: true }])
+      const { lineTicks, bars } = prepareHistogram(bins, { width: 400, height: 200 })
+      expect(lineTicks).to.not.have.length(0)
+      expect(bars[0]?.x).to.be.within(0, 400)
+    }
   })
 
   it('draws every bar that has a value, and higher ones for more', () => {

@@ -82,7 +82,7 @@ export function lineAxis(
   high: number,
   { left, right }: Pick<PlotBox, 'left' | 'right'>,
 ): LineAxis {
-  const [from, to] = low === high ? [low - 1, high + 1] : [low, high]
+  const [from, to] = apart(low, high)
   const most = Math.max(2, Math.floor((right - left) / LABEL_WIDTH))
   const step = tickIncrement(from, to, most)
   const scale = scaleLinear([from, to], [left, right])
@@ -93,6 +93,14 @@ export function lineAxis(
     })),
     toX: (value) => scale(value),
   }
+}
+
+/** Widens a range whose ends are the same, or so close for their size that floats have no ticks between them. */
+function apart(low: number, high: number): [number, number] {
+  const size = Math.max(Math.abs(low), Math.abs(high))
+  if (high - low > size * 2 ** -40) return [low, high]
+  const room = Math.max(1, size * 2 ** -20)
+  return [low - room, high + room]
 }
 
 const LABEL_WIDTH = 76

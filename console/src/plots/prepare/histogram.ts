@@ -7,16 +7,20 @@ export interface Bin {
   from: string
   to: string
   count: number
+  /** Whether the upper bound belongs to it too, as it does to a single bin. */
+  isClosed?: true
 }
 
 const BINS = 25
+/** Above this one, a float may be the wrong multiple of a width. */
+const INDEX_MAX = 2 ** 50
 
 /**
  * Counts values in bins of one width, 1, 2 or 5 times a power of ten. Each value is compared exactly, so that one that
  * lies on a bound is in one bin.
  *
  * @param values decimal text
- * @returns the bins from the lowest value to the highest; a single one without a width when all are the same
+ * @returns the bins from the lowest value to the highest; a single one when all are the same, or too close for their size
  */
 export function binsOf(values: readonly string[]): Bin[] {
   const sorted = sortDecimals(values)
@@ -24,9 +28,11 @@ export function binsOf(values: readonly string[]): Bin[] {
   if (first === undefined || last === undefined) return []
   const [low, high] = [pixelsOf(first), pixelsOf(last)]
   const step = tickIncrement(low, high, BINS)
-  if (compareDecimals(first, last) === 0 || !isFinite(step) || step === 0)
-    return [{ from: first, to: last, count: sorted.length }]
   const distance = step < 0 ? 1 / -step : step
+  const farthest = Math.max(Math.abs(low), Math.abs(high)) / distance
+  // Not "above": a step of 0, or one that is no number, is none either.
+  if (compareDecimals(first, last) === 0 || !(farthest <= INDEX_MAX))
+    return [{ from: first, to: last, count: sorted.length, isClosed: true }]
   const boundAt = (index: number) => tickText(index * distance, step)
   // A float may be a little off, so the search begins one bin lower.
   let index = Math.floor(low / distance) - 1
