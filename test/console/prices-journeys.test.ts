@@ -246,6 +246,38 @@ describe('prices in the console', function () {
       expect(body.rates.map(({ price_id: id }) => id)).to.include(world.prices.prices.graduated)
     })
 
+    it('says all of a change in its address, and keeps it in an edit', async () => {
+      const { metric, prices } = world.prices
+      const unknown = `price_${'1'.repeat(32)}`
+      const rate = {
+        ...{ metric_id: metric, group_by: 'model', prices: [{ value: 'large', price_id: prices.package }] },
+        ...{ price_id: unknown, starts_at: 4_102_444_800, ends_at: 4_102_531_200 },
+      }
+      const ended = `rate_${'2'.repeat(32)}`
+      const at = (changes: object) =>
+        `${card}/simulate?changes=${encodeURIComponent(JSON.stringify(changes))}`
+      await enter(at({ effective_at: 4_102_444_800, end: [ended], add: [rate] }))
+      const { page } = tab
+      const tried = page.getByRole('region', { name: 'The change that is tried' })
+      const begins = await tried.getByRole('listitem').filter({ hasText: 'begins' }).textContent()
+      expect(begins).to.match(/^begins API calls, sum of Calls, by model: large: /)
+      expect(begins).to.include(`; the rest: ${unknown}, from 2100-01-01 00:00:00, until 2100-01-02 00:00:00`)
+      await page.getByRole('link', { name: 'Edit it' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('from 2100-01-01 00:00:00, until 2100-01-02 00:00:00').waitFor()
+      expect(await dialog.getByRole('checkbox', { name: ended }).isChecked()).to.equal(true)
+      const shown = dialog.getByLabel('Price of the rest').locator('option:checked')
+      expect(await shown.textContent()).to.equal(unknown)
+      const request = (await dialog.textContent()) ?? ''
+      for (const part of ['"starts_at":4102444800', '"ends_at":4102531200', ended, `"price_id":"${unknown}"`])
+        expect(request).to.include(part)
+      await page.keyboard.press('Escape')
+      for (const wrong of [{ starts_at: 'tomorrow' }, { ends_at: 1e300 }]) {
+        await page.goto(`/console${at({ add: [{ ...rate, ...wrong }] })}`)
+        await page.getByText('The change in this address cannot be read.').waitFor()
+      }
+    })
+
     it('ends at the server when it is stopped', async () => {
       const proxy: HoldingProxy = await holdingProxy(tally.url, '/simulate')
       const behind = await openTab(browser, proxy.url)

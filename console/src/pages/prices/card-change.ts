@@ -9,18 +9,28 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isListOf = (value: unknown, isOne: (item: unknown) => boolean): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.every(isOne))
 
+/** The last second that the API takes. */
+const SECONDS_MAX = 253_402_300_799
+const isSecondOrNone = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'number' && value % 1 === 0 && value >= 0 && value <= SECONDS_MAX)
+
 const TEXTS = ['metric_id', 'currency', 'aggregation', 'group_by', 'price_id']
+const SECONDS = ['starts_at', 'ends_at']
 
 const isFilter = (value: unknown): boolean =>
   isObject(value) &&
   isText(value['property']) &&
   Array.isArray(value['values']) &&
+  value['values'].length > 0 &&
   value['values'].every(isText)
 const isValuePrice = (value: unknown): boolean =>
   isObject(value) && isText(value['value']) && isText(value['price_id'])
 const isRate = (value: unknown): boolean =>
   isObject(value) &&
   TEXTS.every((name) => isTextOrNone(value[name])) &&
+  SECONDS.every((name) => isSecondOrNone(value[name])) &&
   isListOf(value['filters'], isFilter) &&
   isListOf(value['prices'], isValuePrice)
 
@@ -32,8 +42,7 @@ export function readChange(text: string): CardChange | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return undefined
-    const { effective_at: at } = value
-    const isTimed = at === undefined || at === null || typeof at === 'number'
+    const isTimed = isSecondOrNone(value['effective_at'])
     const isChange = isTimed && isListOf(value['end'], isText) && isListOf(value['add'], isRate)
     return isChange ? value : undefined
   } catch {

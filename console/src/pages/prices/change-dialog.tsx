@@ -92,21 +92,28 @@ interface EndedRatesProps {
 }
 
 function EndedRates({ known, ended, onChange }: EndedRatesProps) {
-  const open = known.card.rates.filter(({ ends_at: end }) => end === undefined)
-  if (open.length === 0) return <p className="soft">No rate is open, so none can end.</p>
+  // What a change of an address ends is shown also if it cannot end.
+  const [start] = useState(ended)
+  const open = known.card.rates.filter(({ id, ends_at: end }) => end === undefined || start.includes(id))
+  const unknown = start.filter((id) => open.every((rate) => rate.id !== id))
+  const choices = [
+    ...open.map((rate) => ({ id: rate.id, words: rateWords(rate, known) })),
+    ...unknown.map((id) => ({ id, words: id })),
+  ]
+  if (choices.length === 0) return <p className="soft">No rate is open, so none can end.</p>
   return (
     <fieldset className="rows">
       <legend className="field__label">Rates that end</legend>
-      {open.map((rate) => (
-        <label key={rate.id} className="rows__check">
+      {choices.map(({ id, words }) => (
+        <label key={id} className="rows__check">
           <input
             type="checkbox"
-            checked={ended.includes(rate.id)}
+            checked={ended.includes(id)}
             onChange={({ target }) =>
-              onChange(target.checked ? [...ended, rate.id] : ended.filter((id) => id !== rate.id))
+              onChange(target.checked ? [...ended, id] : ended.filter((other) => other !== id))
             }
           />
-          <Name>{rateWords(rate, known)}</Name>
+          <Name>{words}</Name>
         </label>
       ))}
     </fieldset>

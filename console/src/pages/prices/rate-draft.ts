@@ -16,6 +16,8 @@ export interface RateDraft {
   groupBy: string
   prices: readonly { value: string; priceId: string }[]
   priceId: string
+  /** When it starts and ends, if that is not with the change. It is not typed, but kept. */
+  times: Pick<Schema<'NewRate'>, 'starts_at' | 'ends_at'>
 }
 
 export const NO_RATE: RateDraft = {
@@ -25,6 +27,7 @@ export const NO_RATE: RateDraft = {
   groupBy: '',
   prices: [],
   priceId: '',
+  times: {},
 }
 
 /** Whether a rate can be sent. Tally checks the rest. */
@@ -37,8 +40,8 @@ function isComplete({ source, filters, groupBy, prices, priceId }: RateDraft): b
 }
 
 function newRateOf(draft: RateDraft): Schema<'NewRate'> {
-  const { source, aggregation, groupBy, prices, priceId } = draft
-  if (source === FIXED) return { price_id: priceId }
+  const { source, aggregation, groupBy, prices, priceId, times } = draft
+  if (source === FIXED) return { price_id: priceId, ...times }
   const filters = filtersOf(draft)
   return {
     ...(source.startsWith('metric_') ? { metric_id: source } : { currency: source }),
@@ -50,6 +53,7 @@ function newRateOf(draft: RateDraft): Schema<'NewRate'> {
       ? {}
       : { group_by: groupBy, prices: prices.map(({ value, priceId: price_id }) => ({ value, price_id })) }),
     ...(priceId === '' ? {} : { price_id: priceId }),
+    ...times,
   }
 }
 
@@ -75,6 +79,10 @@ export const draftOf = (rate: Schema<'NewRate'>): RateDraft => ({
   groupBy: rate.group_by ?? '',
   prices: (rate.prices ?? []).map(({ value, price_id: priceId }) => ({ value, priceId })),
   priceId: rate.price_id ?? '',
+  times: {
+    ...(rate.starts_at == null ? {} : { starts_at: rate.starts_at }),
+    ...(rate.ends_at == null ? {} : { ends_at: rate.ends_at }),
+  },
 })
 
 /** The prices that a rate may have: in the card's currency, and flat only without usage. */

@@ -1,6 +1,7 @@
 import type { Schema } from '../../api/contract.ts'
 import { visibleText } from '../../format/visible-text.ts'
 import { Select } from '../../parts/choice.tsx'
+import { Instant } from '../../parts/instant.tsx'
 import { priceWords } from '../../parts/price-words.ts'
 import type { Sources } from '../../parts/sources.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -52,6 +53,24 @@ export function RateFields({ legend, rates, onChange, ...known }: RateFieldsProp
   )
 }
 
+/** When a rate starts and ends, if that is not with its change. */
+export function RateTimes({ times: { starts_at: start, ends_at: end } }: Pick<RateDraft, 'times'>) {
+  return (
+    <>
+      {start != null && (
+        <>
+          , from <Instant at={start} />
+        </>
+      )}
+      {end != null && (
+        <>
+          , until <Instant at={end} />
+        </>
+      )}
+    </>
+  )
+}
+
 interface OneRateProps {
   rate: RateDraft
   set: (changes: Partial<RateDraft>) => void
@@ -65,9 +84,15 @@ function OneRate({ rate, set, currency, catalogue, sources }: OneRateProps) {
   const isUsage = rate.source !== FIXED && rate.source !== ''
   return (
     <>
+      {(rate.times.starts_at ?? rate.times.ends_at) !== undefined && (
+        <p className="soft">
+          In force at times of its own
+          <RateTimes times={rate.times} />. They stay as they are.
+        </p>
+      )}
       <Select
         label="Usage of"
-        options={sourceOptions(sources.list)}
+        options={withChosen(sourceOptions(sources.list), rate.source, sources.find(rate.source).label)}
         value={rate.source}
         onChange={(source) => set({ source, priceId: '', prices: [] })}
       />
@@ -186,6 +211,14 @@ function Groups({ rate: { groupBy, prices: ofValues }, set, prices, catalogue }:
   )
 }
 
+type Options = readonly { value: string; label: string }[]
+
+/** What a change of an address has chosen is shown also where it is no choice: archived, or unknown. */
+const withChosen = (options: Options, value: string, label: string): Options =>
+  options.some((option) => option.value === value)
+    ? options
+    : [...options, { value, label: visibleText(label) }]
+
 interface PriceSelectProps {
   label: string
   prices: readonly Schema<'Price'>[]
@@ -195,16 +228,20 @@ interface PriceSelectProps {
 }
 
 function PriceSelect({ label, prices, catalogue, value, onChange }: PriceSelectProps) {
+  const known = catalogue.priceOf(value)
+  const labelOf = (price: Schema<'Price'>) =>
+    `${visibleText(catalogue.nameOf(price.product_id))}: ${priceWords(price)}`
   return (
     <Select
       label={label}
-      options={[
-        { value: '', label: 'None' },
-        ...prices.map((price) => ({
-          value: price.id,
-          label: `${visibleText(catalogue.nameOf(price.product_id))}: ${priceWords(price)}`,
-        })),
-      ]}
+      options={withChosen(
+        [
+          { value: '', label: 'None' },
+          ...prices.map((price) => ({ value: price.id, label: labelOf(price) })),
+        ],
+        value,
+        known === undefined ? value : labelOf(known),
+      )}
       value={value}
       onChange={onChange}
     />

@@ -32,16 +32,19 @@ export interface Known {
 export const rateWords = (rate: Rate, { catalogue, sources }: Known): string =>
   `${catalogue.nameOf(rate.product_id)}, ${usageWords(rate, sources)}`
 
-const pricesWords = (rate: Rate, { catalogue }: Known): string => {
-  const wordsOf = (id: string) => {
-    const price = catalogue.priceOf(id)
-    return price === undefined ? id : priceWords(price)
+/** What a rate costs, also one that is not made yet: `large: 0.02 usd each; the rest: 0.01 usd each`. */
+export const pricesWords = (
+  { prices, price_id: id }: Pick<Schema<'NewRate'>, 'prices' | 'price_id'>,
+  catalogue: Catalogue,
+): string => {
+  const wordsOf = (priceId: string) => {
+    const price = catalogue.priceOf(priceId)
+    return price === undefined ? priceId : priceWords(price)
   }
+  if (prices == null) return id == null ? '' : wordsOf(id)
   return [
-    ...(rate.prices ?? []).map(({ value, price_id: id }) => `${value}: ${wordsOf(id)}`),
-    ...(rate.price_id === undefined
-      ? []
-      : [`${rate.prices === undefined ? '' : 'the rest: '}${wordsOf(rate.price_id)}`]),
+    ...prices.map(({ value, price_id: ofValue }) => `${value}: ${wordsOf(ofValue)}`),
+    `the rest: ${id == null ? 'not charged' : wordsOf(id)}`,
   ].join('; ')
 }
 
@@ -106,7 +109,7 @@ function Said({ rate, known }: { rate: Rate; known: Known }) {
       <strong>
         <Name>{rateWords(rate, known)}</Name>
       </strong>{' '}
-      <Name>{pricesWords(rate, known)}</Name>, <From rate={rate} /> – <Until rate={rate} />
+      <Name>{pricesWords(rate, known.catalogue)}</Name>, <From rate={rate} /> – <Until rate={rate} />
     </>
   )
 }

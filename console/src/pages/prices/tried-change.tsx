@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
@@ -9,12 +9,13 @@ import { Link } from '../../app/link.tsx'
 import { pathOf } from '../../app/routes.ts'
 import { FormDialog } from '../../parts/form.tsx'
 import { Instant } from '../../parts/instant.tsx'
-import { priceWords } from '../../parts/price-words.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { useSources } from '../../parts/sources.ts'
 import { Name } from '../../parts/text.tsx'
 import { type CardChange, changeText } from './card-change.ts'
 import { useCatalogue } from './catalogue.ts'
-import { rateWords } from './rates.tsx'
+import { RateTimes } from './rate-fields.tsx'
+import { type Known, pricesWords, rateWords } from './rates.tsx'
 import { usageWords } from './words.ts'
 
 interface TriedChangeProps {
@@ -26,10 +27,20 @@ interface TriedChangeProps {
 export function TriedChange({ card, change }: TriedChangeProps) {
   const client = useClient()
   const [isApplying, setApplying] = useState(false)
+  const catalogue = useCatalogue(client)
+  const sources = useSources(client)
+  // Without the words for the change, it cannot be applied.
+  if (catalogue.data === undefined || sources.data === undefined) {
+    const failed = [catalogue, sources].find(({ error }) => error !== null)
+    return failed?.error == null ? null : <Problem error={failed.error} onAgain={failed.again} />
+  }
+  const words = (
+    <ChangeWords change={change} {...{ card, catalogue: catalogue.data, sources: sources.data }} />
+  )
   return (
     <section className="panel" aria-label="The change that is tried">
       <div className="panel__body simulate">
-        <ChangeWords card={card} change={change} />
+        {words}
         <div className="row-actions">
           {client.may('write:all') && (
             <button type="button" className="button" onClick={() => setApplying(true)}>
@@ -46,26 +57,29 @@ export function TriedChange({ card, change }: TriedChangeProps) {
           </Link>
         </div>
       </div>
-      {isApplying && <ApplyDialog card={card} change={change} onClose={() => setApplying(false)} />}
+      {isApplying && (
+        <ApplyDialog card={card} change={change} onClose={() => setApplying(false)}>
+          {words}
+        </ApplyDialog>
+      )}
     </section>
   )
 }
 
-function ChangeWords({ card, change: { effective_at: at, end, add } }: TriedChangeProps) {
-  const client = useClient()
-  const catalogue = useCatalogue(client).data
-  const sources = useSources(client).data
-  if (catalogue === undefined || sources === undefined) return null
+function ChangeWords({
+  change: { effective_at: at, end, add },
+  ...known
+}: Known & Pick<TriedChangeProps, 'change'>) {
+  const { card, catalogue, sources } = known
   const endedWords = (id: string) => {
-    const rate = card.rates.find((known) => known.id === id)
-    return rate === undefined ? id : rateWords(rate, { card, catalogue, sources })
+    const rate = card.rates.find((ofCard) => ofCard.id === id)
+    return rate === undefined ? id : rateWords(rate, known)
   }
   const addedWords = (rate: Schema<'NewRate'>) => {
-    const ids = [...(rate.prices ?? []).map(({ price_id: id }) => id), rate.price_id ?? undefined]
-    const prices = ids.flatMap((id) => (id === undefined ? [] : (catalogue.priceOf(id) ?? [])))
-    const [first] = prices
+    const ids = [...(rate.prices ?? []).map(({ price_id: id }) => id), rate.price_id ?? '']
+    const [first] = ids.flatMap((id) => catalogue.priceOf(id) ?? [])
     const product = first === undefined ? '' : `${catalogue.nameOf(first.product_id)}, `
-    return `${product}${usageWords(rate, sources)}: ${prices.map((price) => priceWords(price)).join('; ')}`
+    return `${product}${usageWords(rate, sources)}: ${pricesWords(rate, catalogue)}`
   }
   return (
     <>
@@ -82,6 +96,7 @@ function ChangeWords({ card, change: { effective_at: at, end, add } }: TriedChan
         {(add ?? []).map((rate, index) => (
           <li key={index}>
             <strong>begins</strong> <Name>{addedWords(rate)}</Name>
+            <RateTimes times={rate} />
           </li>
         ))}
       </ul>
@@ -89,7 +104,13 @@ function ChangeWords({ card, change: { effective_at: at, end, add } }: TriedChan
   )
 }
 
-function ApplyDialog({ card, change, onClose }: TriedChangeProps & { onClose: () => void }) {
+interface ApplyDialogProps extends TriedChangeProps {
+  onClose: () => void
+  /** The words for the change. */
+  children: ReactNode
+}
+
+function ApplyDialog({ card, change, onClose, children }: ApplyDialogProps) {
   const [, navigate] = useLocation()
   const write = useWrite<Schema<'RateCard'>>(CARD_CHANGES, () => {
     onClose()
@@ -106,7 +127,7 @@ function ApplyDialog({ card, change, onClose }: TriedChangeProps & { onClose: ()
       isTouched={false}
       onClose={onClose}
     >
-      <ChangeWords card={card} change={change} />
+      {children}
       <p>
         Each contract meets the change with its next period. What is already running keeps its prices. Rates
         are never edited: to take this back, make another change.
