@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Browser, Locator } from 'playwright-core'
+import { startOfMonth } from '../../console/src/format/period.ts'
+import { DAY_S, utcDay } from '../../console/src/format/time.ts'
 import type { SchemaOf } from '../../shared/http/operation.ts'
 import { simulatePricesWith } from '../clients/core/run-program.ts'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
@@ -55,6 +57,7 @@ describe('prices in the console', function () {
     await signIn(tab, key)
   }
   const table = (caption: string) => tab.page.getByRole('table', { name: caption })
+  const monthEnd = () => startOfMonth(world.prices.month, 1)
   const change = () => ({
     end: [world.prices.rate],
     add: [{ metric_id: world.prices.metric, price_id: world.prices.prices.graduated }],
@@ -168,6 +171,15 @@ describe('prices in the console', function () {
       )
       return JSON.parse(out) as { totals: SchemaOf<'SimulationTotals'>; data: SchemaOf<'SimulatedAccount'>[] }
     }
+    /** Reports usage of last month by one more account, and waits until so many accounts are simulated. */
+    const reportLate = async (count: number) => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Late caller' })
+      const event = { account_id: id, metric_id: world.prices.metric, quantity: '100' }
+      await world.api.create('/v2/events/batch', {
+        events: [{ ...event, occurred_at: world.prices.month, idempotency_key: `late-${count}` }],
+      })
+      await until(async () => (await byCommand('--against', 'none')).totals.accounts === count)
+    }
     const figure = (name: string) => tab.page.locator('.figures > div', { hasText: name }).locator('dd')
 
     it('says what the command says: totals, spread, the largest of each side, and all accounts', async () => {
@@ -177,8 +189,8 @@ describe('prices in the console', function () {
       await page.getByRole('button', { name: 'Simulate' }).click()
       await page.getByRole('heading', { name: 'Where the differences lie' }).waitFor()
       const { totals, data } = await byCommand('--against', 'none')
-      expect(await figure('Now').textContent()).to.equal(`${totals.baseline} usd`)
-      expect(await figure('Then').textContent()).to.equal(`${totals.candidate} usd`)
+      expect(await figure('Nothing').textContent()).to.equal(`${totals.baseline} usd`)
+      expect(await figure('By this card').textContent()).to.equal(`${totals.candidate} usd`)
       expect(await figure('Difference').textContent()).to.equal(`+${totals.difference} usd`)
       expect((await cellsOf(table('How many accounts pay more'))).map(([, count]) => count)).to.deep.equal(
         [totals.increased, totals.decreased, totals.unchanged].map(String),
@@ -196,7 +208,10 @@ describe('prices in the console', function () {
         page.waitForEvent('download'),
         page.getByRole('button', { name: `CSV of ${data.length} accounts` }).click(),
       ])
-      const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n').slice(1)
+      const days = `${utcDay(world.prices.month)}-to-${utcDay(monthEnd() - 1)}`
+      expect(file.suggestedFilename()).to.equal(`simulation-${world.prices.card}-against-none-${days}.csv`)
+      const [headings, ...lines] = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
+      expect(headings).to.include('account id,"Nothing, usd","By this card, usd","difference, usd"')
       expect(lines).to.deep.equal(
         data.map(({ account_id, baseline, candidate, difference }) =>
           [account_id, baseline, candidate, difference].join(','),
@@ -220,6 +235,7 @@ describe('prices in the console', function () {
       await page.getByRole('button', { name: 'Try it on last month' }).click()
       await page.getByRole('heading', { level: 1, name: 'Simulation' }).waitFor()
       await page.getByLabel('Against').selectOption(world.prices.card)
+      expect(new URL(page.url()).searchParams.get('from')).to.equal(utcDay(world.prices.month))
       // 500, 1000, 1000.5, 2000 and 5000 calls: +1, +2, +2.49, -1.5 and -13.5. The fixed charge of 49, and the least of
       // 3 for calls of one model, are on both sides.
       await page.locator('.figures').getByText('-9.51').waitFor()
@@ -233,17 +249,62 @@ describe('prices in the console', function () {
       await table('Who would pay most less').getByRole('button', { name: 'Lines' }).first().click()
       const lines = page.getByRole('dialog')
       await lines.getByText('graduated, 2 tiers').waitFor()
-      const then = await cellsOf(lines.getByRole('table', { name: 'Then' }))
+      await lines.getByRole('heading', { name: 'By card Standard' }).waitFor()
+      const then = await cellsOf(lines.getByRole('table', { name: 'After the change' }))
       expect(then.map((cells) => cells.at(-1)))
         .to.include('36.5 usd')
         .and.to.include('49 usd')
       await page.keyboard.press('Escape')
+      expect(await figure('By card Standard').textContent()).to.match(/ usd$/)
+      await table('Who would pay most more').getByRole('columnheader', { name: 'After the change' }).waitFor()
       await page.getByRole('button', { name: 'Apply this change' }).click()
       await page.getByRole('button', { name: 'Apply it' }).click()
       await page.getByRole('heading', { level: 1, name: 'Standard' }).waitFor()
       await table('Rates of the card').getByRole('link', { name: 'graduated, 2 tiers' }).waitFor()
       const { body } = await world.api.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${world.prices.card}`)
       expect(body.rates.map(({ price_id: id }) => id)).to.include(world.prices.prices.graduated)
+    })
+
+    it('of other days is not there before it is asked for, and names the days of its usage', async () => {
+      await enter(`${card}/simulate`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Simulate' }).click()
+      const day = (seconds: number) => utcDay(seconds)
+      const said = page.getByText(/^Usage from/)
+      await said.waitFor()
+      const between = `${day(world.prices.month)} 00:00:00 to ${day(monthEnd())} 00:00:00`
+      expect(await said.textContent()).to.include(`Usage from ${between}, as one period`)
+      const { searchParams } = new URL(page.url())
+      expect([searchParams.get('from'), searchParams.get('to')]).to.deep.equal([
+        day(world.prices.month),
+        day(monthEnd() - 1),
+      ])
+      await page.getByRole('radio', { name: '7 d' }).check()
+      await said.waitFor({ state: 'detached' })
+      expect(new URL(page.url()).searchParams.has('run')).to.equal(false)
+      await page.getByRole('button', { name: 'Simulate' }).click()
+      await said.waitFor()
+      const now = Math.floor(Date.now() / 1_000)
+      expect(await said.textContent()).to.match(
+        new RegExp(`^Usage from ${day(now - 6 * DAY_S)} 00:00:00 to `),
+      )
+    })
+
+    it('asked again reads what came since, and all accounts are read anew', async () => {
+      await enter(`${card}/simulate?against=none`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Simulate' }).click()
+      await figure('Nothing').waitFor()
+      const { totals: before } = await byCommand('--against', 'none')
+      expect(await figure('Accounts').textContent()).to.equal(before.accounts.toString())
+      await reportLate(before.accounts + 1)
+      await page.getByRole('button', { name: 'Simulate' }).click()
+      await figure('Accounts')
+        .getByText(`${before.accounts + 1}`, { exact: true })
+        .waitFor()
+      await reportLate(before.accounts + 2)
+      await page.getByRole('button', { name: 'All accounts' }).click()
+      await page.getByRole('button', { name: `CSV of ${before.accounts + 2} accounts` }).waitFor()
     })
 
     it('says all of a change in its address, and keeps it in an edit', async () => {

@@ -1,5 +1,6 @@
 import './range-picker.css'
 import { useState } from 'react'
+import type { RouteQuery } from '../app/routes.ts'
 import { useUrlQuery } from '../app/url.ts'
 import { type DayRange, lastDays, monthsOf, secondsOf } from '../format/time.ts'
 import { Choice } from './choice.tsx'
@@ -43,8 +44,15 @@ const LABELS = [
   { value: 'before', label: 'Last month' },
 ] as const
 
+interface RangePickerProps {
+  now: number
+  range: PickedRange
+  /** What else of the address changes with the days. */
+  also?: RouteQuery
+}
+
 /** Chooses whole UTC days, and writes them into the address. */
-export function RangePicker({ now, range }: { now: number; range: PickedRange }) {
+export function RangePicker({ now, range, also }: RangePickerProps) {
   const [, change] = useUrlQuery()
   const presets = presetsOf(now)
   const chosen = LABELS.find(
@@ -56,9 +64,13 @@ export function RangePicker({ now, range }: { now: number; range: PickedRange })
         label="Range"
         options={LABELS}
         value={chosen?.value}
-        onChange={(preset) => change({ ...presets[preset] })}
+        onChange={(preset) => change({ ...presets[preset], ...also })}
       />
-      <Days key={`${range.from} ${range.to}`} range={range} onChange={(days) => change({ ...days })} />
+      <Days
+        key={`${range.from} ${range.to}`}
+        range={range}
+        onChange={(days) => change({ ...days, ...also })}
+      />
     </div>
   )
 }

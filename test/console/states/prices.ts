@@ -90,7 +90,8 @@ export const pricesStates: StatesOf<'products' | 'price' | 'rate-cards' | 'rate-
       },
     },
     lines: {
-      path: (world) => `${cardPath(world)}/simulate?against=none&run=${NOW()}`,
+      // The other side has a name without spaces.
+      path: (world) => `${cardPath(world)}/simulate?against=${world.prices.bareCard}&run=${NOW()}`,
       seen: 'Where the differences lie',
       prepare: async ({ page }) => {
         await page.getByRole('button', { name: 'Lines' }).first().click()

@@ -31,35 +31,42 @@ export const rateListing = (
 
 export type SimulationBody = Schema<'NewSimulation'>
 
-const simulationRequest = (cardId: string, body: SimulationBody) =>
+/** What a card is asked. */
+export interface SimulationQuestion {
+  cardId: string
+  body: SimulationBody
+  /** Tells when it was asked. Asked again, it is read again, although its body is the same. */
+  asked: string
+}
+
+const simulationRequest = ({ cardId }: SimulationQuestion, body: SimulationBody) =>
   ({ method: 'POST', target: `/v2/rate-cards/${encodeURIComponent(cardId)}/simulate`, body }) as const
 
 /** What accounts would pay. It is a POST that writes nothing. Its answer stays until the card changes. */
 export function simulationReading(
   client: Client,
-  cardId: string,
-  body: SimulationBody,
+  question: SimulationQuestion,
 ): Reading<Schema<'Simulation'>> {
-  const request = simulationRequest(cardId, body)
+  const { body, asked } = question
+  const request = simulationRequest(question, body)
+  const company = client.caller.company.id
   return {
-    key: [client.caller.company.id, '/v2/rate-cards/{rate_card_id}', request.target, JSON.stringify(body)],
+    key: [company, '/v2/rate-cards/{rate_card_id}', request.target, JSON.stringify(body), asked],
     request,
     staleMs: Infinity,
     fetch: async (signal) => (await client.call(request, signal)) as Schema<'Simulation'>,
   }
 }
 
-/** All accounts of a simulation, page by page. @param first the first page, which is there already */
+/** All accounts of a simulation, page by page, the first one too: a page that was read earlier has other usage. */
 export const simulatedAccounts = (
   client: Client,
-  cardId: string,
-  body: SimulationBody,
-  first: Schema<'Simulation'>,
+  question: SimulationQuestion,
 ): Pick<Listing<Schema<'SimulatedAccount'>>, 'fetchPage' | 'idOf'> => ({
   idOf: ({ account_id: id }) => id,
   fetchPage: async (after, signal) => {
-    if (after === undefined) return first
-    const request = simulationRequest(cardId, { ...body, starting_after: after })
+    const next = after === undefined ? {} : { starting_after: after }
+    const request = simulationRequest(question, { ...question.body, ...next })
     return (await client.call(request, signal)) as Schema<'Simulation'>
   },
 })

@@ -1,28 +1,29 @@
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { simulatedAccounts, type SimulationBody } from '../../api/queries/prices.ts'
+import { simulatedAccounts, type SimulationQuestion } from '../../api/queries/prices.ts'
 import { walk } from '../../api/walk.ts'
+import { utcDay } from '../../format/time.ts'
 import { downloadCsv } from '../../parts/download.ts'
 import { useWork, Work } from '../../parts/work.tsx'
 import { HistogramPlot } from '../../plots/histogram-plot.tsx'
 import { binsOf } from '../../plots/prepare/histogram.ts'
+import { useSides } from './sides.ts'
 
 type Account = Schema<'SimulatedAccount'>
 
 interface AllSimulatedProps {
-  cardId: string
-  body: SimulationBody
-  first: Schema<'Simulation'>
+  question: SimulationQuestion
+  currency: string
   count: number
 }
 
 /** Reads all accounts page by page, and then shows how their differences are distributed. */
-export function AllSimulated({ cardId, body, first, count }: AllSimulatedProps) {
+export function AllSimulated({ question, currency, count }: AllSimulatedProps) {
   const client = useClient()
   const [accounts, setAccounts] = useState<readonly Account[]>()
   const work = useWork(async (signal, onCount) => {
-    const all = await walk(simulatedAccounts(client, cardId, body, first), { signal, onCount })
+    const all = await walk(simulatedAccounts(client, question), { signal, onCount })
     signal.throwIfAborted()
     setAccounts(all)
   })
@@ -38,12 +39,18 @@ export function AllSimulated({ cardId, body, first, count }: AllSimulatedProps) 
         </p>
       )}
       <Work work={work} doing="Reading all accounts:" counted={`of ${count}`} />
-      {accounts !== undefined && <Distribution accounts={accounts} currency={first.currency} />}
+      {accounts !== undefined && <Distribution accounts={accounts} question={question} currency={currency} />}
     </>
   )
 }
 
-function Distribution({ accounts, currency }: { accounts: readonly Account[]; currency: string }) {
+interface DistributionProps extends Pick<AllSimulatedProps, 'question' | 'currency'> {
+  accounts: readonly Account[]
+}
+
+function Distribution({ accounts, question, currency }: DistributionProps) {
+  const sides = useSides(question.body)
+  const inCurrency = (heading: string) => `${heading}, ${currency}`
   return (
     <>
       <HistogramPlot
@@ -56,8 +63,8 @@ function Distribution({ accounts, currency }: { accounts: readonly Account[]; cu
           type="button"
           className="button"
           onClick={() => {
-            downloadCsv('simulation.csv', [
-              ['account id', `now, ${currency}`, `then, ${currency}`, `difference, ${currency}`],
+            downloadCsv(fileNameOf(question), [
+              ['account id', ...[sides.baseline, sides.candidate, 'difference'].map(inCurrency)],
               ...accounts.map(({ account_id: id, baseline, candidate, difference }) => [
                 id,
                 { number: baseline },
@@ -73,3 +80,7 @@ function Distribution({ accounts, currency }: { accounts: readonly Account[]; cu
     </>
   )
 }
+
+/** Names the card, the other side and the days. */
+const fileNameOf = ({ cardId, body: { against, start_at: from, end_at: to } }: SimulationQuestion): string =>
+  `simulation-${cardId}-against-${against ?? 'contracts'}-${utcDay(from)}-to-${utcDay(to - 1)}.csv`

@@ -4,7 +4,7 @@ import type { Write } from '../../api/use-write.ts'
 import { expectArrival } from '../../app/arrivals.ts'
 import { useNow } from '../../app/now.ts'
 import { pathOf } from '../../app/routes.ts'
-import { instantText, parseInstant } from '../../format/time.ts'
+import { instantText, monthsOf, parseInstant } from '../../format/time.ts'
 import { Field, FormDialog } from '../../parts/form.tsx'
 import { Name } from '../../parts/text.tsx'
 import { type CardChange, changeText } from './card-change.ts'
@@ -40,9 +40,9 @@ export function ChangeDialog({ start, onClose, ...known }: ChangeDialogProps) {
     prepare: (request) => request,
     send: () => {
       expectArrival()
-      navigate(
-        pathOf('simulate', { rateCardId: card.id }, { changes: changeText(change), run: now.toString() }),
-      )
+      const days = monthsOf(now).before
+      const query = { ...days, changes: changeText(change), run: now.toString() }
+      navigate(pathOf('simulate', { rateCardId: card.id }, query))
     },
     isSending: false,
     error: null,

@@ -1,6 +1,6 @@
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { type SimulationBody, simulationReading } from '../../api/queries/prices.ts'
+import { type SimulationQuestion, simulationReading } from '../../api/queries/prices.ts'
 import { useRead } from '../../api/use-read.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Decimal, Money } from '../../parts/decimal.tsx'
@@ -12,35 +12,32 @@ import { Empty } from '../../parts/problem.tsx'
 import { type Sources, useSources } from '../../parts/sources.ts'
 import { Name } from '../../parts/text.tsx'
 import { type Catalogue, useCatalogue } from './catalogue.ts'
+import { useSides } from './sides.ts'
 import { usageWords } from './words.ts'
 
 type Line = Schema<'SimulatedLine'>
 
 interface LinesDialogProps {
-  cardId: string
-  body: SimulationBody
+  question: SimulationQuestion
   accountId: string
   onClose: () => void
 }
 
-const SIDES = [
-  { side: 'baseline', heading: 'Now' },
-  { side: 'candidate', heading: 'Then' },
-] as const
+const SIDES = ['baseline', 'candidate'] as const
 
 /** The lines of one account on both sides. */
-export function LinesDialog({ cardId, body, accountId, onClose }: LinesDialogProps) {
+export function LinesDialog({ question, accountId, onClose }: LinesDialogProps) {
   const client = useClient()
-  const read = useRead(
-    simulationReading(client, cardId, { ...body, account_ids: [accountId], include_lines: true }),
-  )
+  const body = { ...question.body, account_ids: [accountId], include_lines: true }
+  const read = useRead(simulationReading(client, { ...question, body }))
+  const sides = useSides(question.body)
   const catalogue = useCatalogue(client).data
   const sources = useSources(client).data
   return (
     <Dialog heading="Lines of this account" onClose={onClose}>
       <div className="dialog__body columns">
-        {SIDES.map(({ side, heading }) => (
-          <Panel key={side} heading={heading} read={read}>
+        {SIDES.map((side) => (
+          <Panel key={side} heading={sides[side]} read={read}>
             {({ data, currency }) => {
               const lines = (data[0]?.lines ?? []).filter((line) => line.side === side)
               if (lines.length === 0) return <Empty>No line.</Empty>
@@ -48,7 +45,7 @@ export function LinesDialog({ cardId, body, accountId, onClose }: LinesDialogPro
                 catalogue !== undefined &&
                 sources !== undefined && (
                   <DataTable
-                    caption={heading}
+                    caption={sides[side]}
                     columns={columnsOf(currency, catalogue, sources)}
                     rows={lines}
                     keyOf={(line) => `${line.rate_id} ${line.start_at} ${JSON.stringify(line.value)}`}

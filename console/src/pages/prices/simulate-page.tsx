@@ -1,9 +1,15 @@
 import '../pages.css'
 import './prices.css'
+import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { rateCardListing } from '../../api/queries/catalogue.ts'
-import { cardReading, type SimulationBody, simulationReading } from '../../api/queries/prices.ts'
+import {
+  cardReading,
+  type SimulationBody,
+  type SimulationQuestion,
+  simulationReading,
+} from '../../api/queries/prices.ts'
 import { useRead, useReadAll, useStop } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { useNow } from '../../app/now.ts'
@@ -58,11 +64,19 @@ export function SimulatePage({ parameters: { rateCardId } }: { parameters: { rat
 
 function Simulation({ card }: { card: Schema<'RateCard'> }) {
   const now = useNow()
-  const range = useRange(now, monthsOf(now).before)
   const [query, change] = useUrlQuery()
+  const until = secondOf(query['run'])
+  const range = useRange(now, monthsOf(until ?? now).before)
+  const [clicks, setClicks] = useState(0)
   const changes = query['changes'] === undefined ? undefined : readChange(query['changes'])
   const isUnread = query['changes'] !== undefined && changes === undefined
-  const body = isUnread ? undefined : bodyOf(range, query, changes)
+  const body = isUnread ? undefined : bodyOf(range, until, query, changes)
+  // The time of a company may stand still, so clicks are counted too.
+  const asked = `${until} ${clicks}`
+  const simulate = () => {
+    setClicks(clicks + 1)
+    change({ from: range.from, to: range.to, run: now.toString() })
+  }
   return (
     <div className="columns">
       {isUnread && (
@@ -78,39 +92,49 @@ function Simulation({ card }: { card: Schema<'RateCard'> }) {
         <div className="panel__body simulate">
           <p>
             The usage of all accounts in these days is rated by this card
-            {changes === undefined ? '' : ', as it would be after the change'}, and compared with what they
-            pay. Nothing is written. It reads the usage of every account, and may take some seconds.
+            {changes === undefined ? '' : ', as it would be after the change'}, and compared with the other
+            side, which is chosen below. Nothing is written. It reads the usage of every account, and may take
+            some seconds.
           </p>
-          <RangePicker now={now} range={range} />
+          <RangePicker now={now} range={range} also={NOT_RUN} />
           <Comparison card={card} />
           <button
             type="button"
             className="button button--main"
             disabled={isUnread || range.seconds === undefined}
-            onClick={() => change({ run: now.toString() })}
+            onClick={simulate}
           >
             Simulate
           </button>
         </div>
       </section>
-      {body !== undefined && <Simulated key={JSON.stringify(body)} card={card} body={body} />}
+      {body !== undefined && (
+        <Simulated key={`${asked} ${JSON.stringify(body)}`} question={{ cardId: card.id, body, asked }} />
+      )}
     </div>
   )
 }
 
+/** Other days are not simulated before they are asked for. */
+const NOT_RUN = { run: undefined }
+
 const SECONDS = /^\d{1,11}$/
 
+/** `run` of the address: the instant of the click. */
+const secondOf = (run: string | undefined): number | undefined =>
+  run === undefined || !SECONDS.test(run) ? undefined : (JSON.parse(run.replace(/^0+(?=\d)/, '')) as number)
+
 /**
- * The request of the address; undefined before it was asked for. `run` is the instant of the click: usage of the day
- * that runs is read up to it, so that the same address asks the same.
+ * The request of the address; undefined before it was asked for. Usage of the day that runs is read up to the second
+ * of the click, so that the same address asks the same.
  */
 function bodyOf(
   { seconds }: PickedRange,
-  { run, cadence, against }: Readonly<Record<string, string | undefined>>,
+  until: number | undefined,
+  { cadence, against }: Readonly<Record<string, string | undefined>>,
   changes: CardChange | undefined,
 ): SimulationBody | undefined {
-  if (run === undefined || !SECONDS.test(run) || seconds === undefined) return undefined
-  const until = JSON.parse(run.replace(/^0+(?=\d)/, '')) as number
+  if (until === undefined || seconds === undefined) return undefined
   const period = CADENCES.find((known) => known === cadence)
   return {
     start_at: seconds.startAt,
@@ -154,11 +178,11 @@ function Comparison({ card }: { card: Schema<'RateCard'> }) {
   )
 }
 
-function Simulated({ card, body }: { card: Schema<'RateCard'>; body: SimulationBody }) {
+function Simulated({ question }: { question: SimulationQuestion }) {
   const client = useClient()
   const stopRead = useStop()
   const [, change] = useUrlQuery()
-  const reading = simulationReading(client, card.id, body)
+  const reading = simulationReading(client, question)
   const read = useRead(reading)
   const stop = () => {
     // The request is aborted, and Tally then ends the work.
@@ -169,7 +193,7 @@ function Simulated({ card, body }: { card: Schema<'RateCard'>; body: SimulationB
     <>
       {read.isFetching && <Waiting doing="Rating all accounts," onStop={stop} />}
       <Panel heading="What accounts would pay" read={read}>
-        {(data) => <Result cardId={card.id} body={body} simulation={data} />}
+        {(data) => <Result question={question} simulation={data} />}
       </Panel>
     </>
   )

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Schema } from '../../api/contract.ts'
-import type { SimulationBody } from '../../api/queries/prices.ts'
+import type { SimulationBody, SimulationQuestion } from '../../api/queries/prices.ts'
 import { Link } from '../../app/link.tsx'
 import { percentText } from '../../format/fraction.ts'
 import { useAccountNames } from '../../parts/account-names.ts'
@@ -12,20 +12,22 @@ import { Name } from '../../parts/text.tsx'
 import { SpreadPlot } from '../../plots/spread-plot.tsx'
 import { AllSimulated } from './all-simulated.tsx'
 import { LinesDialog } from './lines-dialog.tsx'
+import { type Sides, useSides } from './sides.ts'
+import { CADENCES, cadenceWords } from './words.ts'
 
 type Simulation = Schema<'Simulation'>
 type Totals = Schema<'SimulationTotals'>
 type Account = Schema<'SimulatedAccount'>
 
 interface ResultProps {
-  cardId: string
-  body: SimulationBody
+  question: SimulationQuestion
   simulation: Simulation
 }
 
 /** The answer of a simulation: totals, how many pay more, where the differences lie, and the largest of them. */
-export function Result({ cardId, body, simulation }: ResultProps) {
+export function Result({ question, simulation }: ResultProps) {
   const [open, setOpen] = useState<string>()
+  const sides = useSides(question.body)
   const { totals, currency } = simulation
   if (totals === undefined) return null
   if (totals.accounts === 0)
@@ -35,24 +37,35 @@ export function Result({ cardId, body, simulation }: ResultProps) {
           <strong>No account to compare.</strong> None had usage in these days, and none followed a card in{' '}
           {currency}. Choose other days.
         </p>
+        <Usage body={question.body} asOf={simulation.usage_as_of} />
         <LeftOut totals={totals} />
       </Empty>
     )
   return (
     <>
-      <Sums totals={totals} currency={currency} />
-      <p className="soft">
-        With all usage that was accepted before <Instant at={simulation.usage_as_of} />.
-      </p>
+      <Sums totals={totals} currency={currency} sides={sides} />
+      <Usage body={question.body} asOf={simulation.usage_as_of} />
       <LeftOut totals={totals} />
       <Changed totals={totals} />
       <Spread totals={totals} currency={currency} />
-      <Largest totals={totals} currency={currency} onOpen={setOpen} />
-      <AllSimulated cardId={cardId} body={body} first={simulation} count={totals.accounts} />
+      <Largest totals={totals} currency={currency} sides={sides} onOpen={setOpen} />
+      <AllSimulated question={question} currency={currency} count={totals.accounts} />
       {open !== undefined && (
-        <LinesDialog cardId={cardId} body={body} accountId={open} onClose={() => setOpen(undefined)} />
+        <LinesDialog question={question} accountId={open} onClose={() => setOpen(undefined)} />
       )}
     </>
+  )
+}
+
+/** Which usage was rated. The range of the address may be longer: it is read up to the second of the question. */
+function Usage({ body, asOf }: { body: SimulationBody; asOf: number }) {
+  const cadence = CADENCES.find((known) => known === body.cadence)
+  return (
+    <p className="soft">
+      Usage from <Instant at={body.start_at} /> to <Instant at={body.end_at} />
+      {cadence === undefined ? ', as one period' : `, each ${cadenceWords(cadence)}`}, as far as it was
+      accepted before <Instant at={asOf} />.
+    </p>
   )
 }
 
@@ -66,7 +79,7 @@ function LeftOut({ totals: { in_other_currencies: count } }: { totals: Totals })
   )
 }
 
-function Sums({ totals, currency }: { totals: Totals; currency: string }) {
+function Sums({ totals, currency, sides }: { totals: Totals; currency: string; sides: Sides }) {
   const { accounts, baseline, candidate } = totals
   return (
     <dl className="figures">
@@ -77,13 +90,13 @@ function Sums({ totals, currency }: { totals: Totals; currency: string }) {
         </dd>
       </div>
       <div>
-        <dt>Now</dt>
+        <dt>{sides.baseline}</dt>
         <dd>
           <Money value={baseline} currency={currency} />
         </dd>
       </div>
       <div>
-        <dt>Then</dt>
+        <dt>{sides.candidate}</dt>
         <dd>
           <Money value={candidate} currency={currency} />
         </dd>
@@ -98,7 +111,7 @@ function Sums({ totals, currency }: { totals: Totals; currency: string }) {
   )
 }
 
-/** A difference with its sign, and its part of what is paid now, to a tenth of a percent. */
+/** A difference with its sign, and its part of the other side, to a tenth of a percent. */
 function Difference({
   of: { difference, baseline },
   currency,
@@ -227,18 +240,19 @@ function Spread({ totals: { quantiles }, currency }: { totals: Totals; currency:
 interface LargestProps {
   totals: Totals
   currency: string
+  sides: Sides
   onOpen: (accountId: string) => void
 }
 
-function Largest({ totals: { largest }, currency, onOpen }: LargestProps) {
+function Largest({ totals: { largest }, currency, sides, onOpen }: LargestProps) {
   const shown = [...largest.increases, ...largest.decreases]
   const nameOf = useAccountNames(shown.map(({ account_id: id }) => id))
-  const columns = columnsOf(currency, nameOf, onOpen)
-  const sides = [
+  const columns = columnsOf(currency, sides, nameOf, onOpen)
+  const directions = [
     { heading: 'Who would pay most more', rows: largest.increases },
     { heading: 'Who would pay most less', rows: largest.decreases },
   ]
-  return sides.map(({ heading, rows }) =>
+  return directions.map(({ heading, rows }) =>
     rows.length === 0 ? null : (
       <div key={heading}>
         <h3>{heading}</h3>
@@ -250,6 +264,7 @@ function Largest({ totals: { largest }, currency, onOpen }: LargestProps) {
 
 const columnsOf = (
   currency: string,
+  sides: Sides,
   nameOf: (accountId: string) => string,
   onOpen: (accountId: string) => void,
 ): Column<Account>[] => [
@@ -261,9 +276,13 @@ const columnsOf = (
       </Link>
     ),
   },
-  { heading: 'Now', isNumber: true, cell: ({ baseline }) => <Money value={baseline} currency={currency} /> },
   {
-    heading: 'Then',
+    heading: sides.baseline,
+    isNumber: true,
+    cell: ({ baseline }) => <Money value={baseline} currency={currency} />,
+  },
+  {
+    heading: sides.candidate,
     isNumber: true,
     cell: ({ candidate }) => <Money value={candidate} currency={currency} />,
   },
