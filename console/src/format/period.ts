@@ -36,9 +36,12 @@ export const instantParameter = (seconds: number): string => instantText(seconds
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7 }
 const MONTHS: Readonly<Record<string, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
 
+/** A line of time has no room for more periods. A contract by the day that ends in 9999 has millions. */
+export const STARTS_MAX = 1_000
+
 /**
- * The seconds in which periods begin. They are always counted from the anchor: from 31 January, months begin on 28
- * February and on 31 March.
+ * The seconds in which periods begin; none if there are more than STARTS_MAX. They are always counted from the anchor:
+ * from 31 January, months begin on 28 February and on 31 March.
  */
 export function periodStarts(cadence: string, anchorAt: number, from: number, to: number): number[] {
   const [days, months] = [DAYS[cadence], MONTHS[cadence]]
@@ -50,7 +53,7 @@ export function periodStarts(cadence: string, anchorAt: number, from: number, to
   for (let index = Math.floor((from - anchorAt) / (length * DAY_S)) - 1; ; index++) {
     const at = startOf(index)
     if (at > to) return starts
-    if (at >= from) starts.push(at)
+    if (at >= from && starts.push(at) > STARTS_MAX) return []
   }
 }
 

@@ -7,6 +7,7 @@ import {
   periodStarts,
   periodText,
   startOfMonth,
+  STARTS_MAX,
 } from '../../../console/src/format/period.ts'
 import { parseInstant } from '../../../console/src/format/time.ts'
 import { periodAt } from '../../../shared/domain/billing/periods.ts'
@@ -49,10 +50,22 @@ describe('periods of contracts', () => {
           const [start, to] = [periodAt({ cadence, anchorAt }, from).startAt, from + length]
           for (let begin = start; begin <= to; begin = periodAt({ cadence, anchorAt }, begin).endAt)
             if (begin >= from) expected.push(begin)
-          expect(periodStarts(cadence, anchorAt, from, to)).to.deep.equal(expected)
+          expect(periodStarts(cadence, anchorAt, from, to)).to.deep.equal(
+            expected.length > STARTS_MAX ? [] : expected,
+          )
         },
       ),
     )
+  })
+
+  it('are none when there are too many to draw, which takes no time', () => {
+    const [start, day] = [at('2026-01-01'), 86_400]
+    expect(periodStarts('day', start, start, start + (STARTS_MAX - 1) * day)).to.have.length(STARTS_MAX)
+    expect(periodStarts('day', start, start, start + STARTS_MAX * day)).to.deep.equal([])
+    const from = Date.now()
+    for (let times = 0; times < 100; times++)
+      expect(periodStarts('day', start, start, at('9999-12-31'))).to.deep.equal([])
+    expect(Date.now() - from).to.be.below(1_000)
   })
 
   it('stand in an address by an instant that is read again', () => {
