@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { fillPlaces } from '../../console/src/format/decimal.ts'
-import { instantParameter, monthText, startOfMonth } from '../../console/src/format/period.ts'
+import { instantParameter, monthText, periodText, startOfMonth } from '../../console/src/format/period.ts'
+import { instantText, utcDay } from '../../console/src/format/time.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
@@ -18,6 +19,18 @@ interface Preview {
   amount_due: string
   usage_as_of: number
   lines: { quantity: string; exact_amount: string; amount: string; query: string | null }[]
+}
+
+/** Holds requests for previews whose address or body has a text. @returns lets them go on */
+async function holdPreviews(page: Page, has: (text: string) => boolean): Promise<() => void> {
+  let letGo = () => {}
+  const released = new Promise<void>((resolve) => (letGo = resolve))
+  await page.route(/\/v2\/invoice-previews/, async (route) => {
+    const request = route.request()
+    if (has(request.url() + (request.postData() ?? ''))) await released
+    await route.continue()
+  })
+  return letGo
 }
 
 describe('journeys through contracts and invoice previews', function () {
@@ -262,6 +275,47 @@ describe('journeys through contracts and invoice previews', function () {
       await page.getByRole('button', { name: monthText(now) }).click()
       await page.getByRole('link', { name: 'Umbrella' }).first().waitFor()
       expect(new URL(page.url()).search).to.equal('')
+    })
+
+    it('are not called those of another month while that is read', async () => {
+      const [at, before] = [startOfMonth(world.month, 1) - 1, world.month - 1]
+      await enter(`/billing/invoices?at=${instantParameter(at)}`)
+      const { page } = tab
+      const heading = page.getByRole('heading', { level: 2 })
+      await page.getByRole('link', { name: 'Globex' }).waitFor()
+      const show = await holdPreviews(page, (text) => text.includes(`at=${before}`))
+      await page.getByRole('button', { name: monthText(before) }).click()
+      await page.locator('.panel__body--earlier').waitFor()
+      expect(await heading.innerText()).to.equal('Periods')
+      expect(await page.getByText('Only the periods that contain').count()).to.equal(0)
+      show()
+      await page.getByText(`No contract in force on ${utcDay(before)}`).waitFor()
+      expect(await heading.innerText()).to.equal(`Periods that contain ${utcDay(before)}`)
+    })
+
+    it('say what they leave out, and find the contracts that ended in the month', async () => {
+      const [at, end] = [startOfMonth(world.month, 1) - 1, world.month + 10 * DAY_S]
+      const { id: account } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Hooli' })
+      await world.api.create('/v2/contracts', {
+        account_id: account,
+        currency: 'usd',
+        cadence: 'month',
+        name: 'Hooli trial',
+        starts_at: world.month,
+        ends_at: end,
+      })
+      await enter(`/billing/invoices?at=${instantParameter(at)}`)
+      const { page } = tab
+      await page.getByText(`Only the periods that contain ${instantText(at, 'utc')} UTC`).waitFor()
+      expect(await page.getByText('Hooli').count()).to.equal(0)
+      await page.getByRole('button', { name: `Find contracts that ended in ${monthText(at)}` }).click()
+      const ended = page.getByRole('table', { name: /^Contracts that ended in/ })
+      await ended.getByText('Hooli', { exact: true }).waitFor()
+      expect(await ended.locator('tbody tr').count()).to.equal(1)
+      expect(await tab.inspect()).to.deep.equal([])
+      await ended.getByRole('link', { name: 'Hooli trial' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Invoice preview, Hooli trial' }).waitFor()
+      await page.getByText(`${periodText(world.month, end)}, usage as of`).waitFor()
     })
 
     it('are saved with the numbers of the API', async () => {

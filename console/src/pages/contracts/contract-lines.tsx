@@ -12,6 +12,7 @@ import { Snippet } from '../../parts/snippet.tsx'
 import { Name, Text } from '../../parts/text.tsx'
 import type { TimelineInput } from '../../plots/prepare/timeline.ts'
 import { TimelinePlot } from '../../plots/timeline-plot.tsx'
+import { endOf } from './contract-end.ts'
 import { lineWords, timeWords } from './line-words.ts'
 import type { Names } from './names.ts'
 
@@ -70,10 +71,6 @@ function Said({
     </>
   )
 }
-
-/** The time at which a contract ends, as far as it is known. */
-const endOf = ({ ends_at: endsAt, cancellation }: Contract): number | null =>
-  cancellation === null ? endsAt : Math.min(cancellation.cancel_at, endsAt ?? Infinity)
 
 function inputOf(
   contract: Contract,

@@ -21,6 +21,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { Empty, Notice } from '../../parts/problem.tsx'
 import { Name } from '../../parts/text.tsx'
 import { useWork, Work } from '../../parts/work.tsx'
+import { EndedContracts } from './ended-contracts.tsx'
 import { type Names, useNames } from './names.ts'
 import { toneOf } from './tones.ts'
 
@@ -52,27 +53,48 @@ function InvoicesAt({ at }: { at: number | undefined }) {
   const list = useReadList(previewListing(client, query), { keepsEarlier: true })
   return (
     <Panel
-      heading={at === undefined ? 'Periods of now' : `Periods that contain ${utcDay(at)}`}
+      heading={headingOf(at, list.isEarlier)}
       read={list}
       tools={<MonthSteps at={at ?? now} now={now} />}
     >
-      {(invoices) =>
-        invoices.length === 0 ? (
-          <NoneInForce at={at ?? now} />
-        ) : (
-          <>
-            <Invoices
-              invoices={invoices}
-              names={names}
-              hasMore={list.hasMore}
-              isFetchingMore={list.isFetchingMore}
-              onMore={list.more}
-            />
-            <AllAsCsv at={at} now={now} />
-          </>
-        )
-      }
+      {(invoices) => (
+        <>
+          {!list.isEarlier && <LeftOut at={at} />}
+          {invoices.length === 0 && !list.isEarlier ? (
+            <NoneInForce at={at ?? now} />
+          ) : (
+            <>
+              <Invoices
+                invoices={invoices}
+                names={names}
+                hasMore={list.hasMore}
+                isFetchingMore={list.isFetchingMore}
+                onMore={list.more}
+              />
+              <AllAsCsv at={at} now={now} />
+            </>
+          )}
+          <EndedContracts key={at ?? 'now'} at={at ?? now} />
+        </>
+      )}
     </Panel>
+  )
+}
+
+/** The rows of another month are not said to be those of this one. */
+function headingOf(at: number | undefined, isEarlier: boolean): string {
+  if (isEarlier) return 'Periods'
+  return at === undefined ? 'Periods of now' : `Periods that contain ${utcDay(at)}`
+}
+
+/** Says what a list of one second cannot have. */
+function LeftOut({ at }: { at: number | undefined }) {
+  const second = at === undefined ? 'the present second' : `${instantText(at, 'utc')} UTC`
+  return (
+    <p className="soft">
+      Only the periods that contain {second}, one of each contract. Left out: contracts that ended by then, or
+      begin later; and other periods of a contract, such as the earlier days or weeks of a month.
+    </p>
   )
 }
 
@@ -211,7 +233,8 @@ function AllAsCsv({ at, now }: { at: number | undefined; now: number }) {
         <button type="button" className="button" onClick={() => work.start()}>
           All of them as CSV
         </button>
-      )}
+      )}{' '}
+      <span className="soft">The file has only these periods, too.</span>
       <Work work={work} doing="Reading the previews of all contracts:" counted="so far" />
     </div>
   )

@@ -6,6 +6,7 @@ import { besidePeriod, instantParameter, periodText } from '../../format/period.
 import { instantText, parseInstant } from '../../format/time.ts'
 import { Field } from '../../parts/form.tsx'
 import type { Asked } from './asked.ts'
+import { endOf } from './contract-end.ts'
 
 interface PeriodStepsProps {
   contract: Schema<'Contract'>
@@ -17,7 +18,7 @@ export function PeriodSteps({ contract, preview: { period } }: PeriodStepsProps)
   const [, change] = useUrlQuery()
   const { full_start_at: startAt, full_end_at: endAt } = period
   const { before, after } = besidePeriod(startAt, endAt)
-  const end = Math.min(contract.ends_at ?? Infinity, contract.cancellation?.cancel_at ?? Infinity)
+  const end = endOf(contract) ?? Infinity
   const go = (at: number) => () => change({ at: instantParameter(at) })
   return (
     <>
