@@ -246,6 +246,31 @@ describe('journeys through contracts and invoice previews', function () {
       await page.getByText('As it was known at').waitFor()
     })
 
+    it('says of earlier amounts what they are, until the new ones are there', async () => {
+      const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
+      await enter(`/billing/contracts/${contract}/preview?at=${instantParameter(month)}`)
+      const { page } = tab
+      const [stamp, earlier] = [page.getByText('As it was known at'), page.locator('.panel__body--earlier')]
+      await page.locator('.invoice').waitFor()
+      const showKnown = await holdPreviews(page, (text) => text.includes('known_at'))
+      await page.getByText('As of another time').click()
+      await page.getByLabel('Known at, UTC').fill(known)
+      await page.getByRole('button', { name: 'Show', exact: true }).click()
+      await earlier.waitFor()
+      expect(await stamp.count()).to.equal(0)
+      showKnown()
+      await stamp.waitFor()
+      await page.reload()
+      await stamp.waitFor()
+      await page.unrouteAll()
+      const showNow = await holdPreviews(page, (text) => !text.includes('known_at'))
+      await page.getByRole('button', { name: 'As it is now' }).click()
+      await earlier.waitFor()
+      expect(await stamp.isVisible()).to.equal(true)
+      showNow()
+      await stamp.waitFor({ state: 'detached' })
+    })
+
     it('prints the stamp and the amounts, without what only a screen needs', async () => {
       const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
       await enter(`/billing/contracts/${contract}/preview?at=${instantParameter(month)}&known_at=${known}`)

@@ -19,6 +19,26 @@ export const previewReading = (
   }
 }
 
+/** A preview, with what was asked for: a page may ask for something else by then. */
+interface AnsweredPreview<Asked> {
+  preview: Schema<'InvoicePreview'>
+  asked: Asked
+}
+
+/** A preview of one contract, with its question. @param asked what the body is made of */
+export function answeredPreviewReading<Asked>(
+  client: Client,
+  body: Schema<'NewInvoicePreview'>,
+  asked: Asked,
+): Reading<AnsweredPreview<Asked>> {
+  const { key, fetch, ...rest } = previewReading(client, body)
+  return {
+    ...rest,
+    key: [...key, 'answered'],
+    fetch: async (signal) => ({ preview: await fetch(signal), asked }),
+  }
+}
+
 /** The previews of all contracts that are in force at a second, without their lines. */
 export const previewListing = (
   client: Client,

@@ -35,7 +35,7 @@ export function ContractsPage() {
     <>
       <PageHead heading="Contracts" />
       <Panel
-        heading={accountId === undefined ? 'All contracts' : 'Contracts of one account'}
+        heading={headingOf(accountId, list.isEarlier)}
         read={list}
         tools={
           <>
@@ -54,8 +54,8 @@ export function ContractsPage() {
       >
         {(contracts) => (
           <>
-            {accountId !== undefined && <OfAccount accountId={accountId} />}
-            {contracts.length === 0 ? (
+            {accountId !== undefined && !list.isEarlier && <OfAccount accountId={accountId} />}
+            {contracts.length === 0 && !list.isEarlier ? (
               <NoneYet accountId={accountId} />
             ) : (
               <ContractTable
@@ -71,6 +71,12 @@ export function ContractsPage() {
       {isMaking && <NewContractDialog accountId={accountId} onClose={() => setMaking(false)} />}
     </>
   )
+}
+
+/** Rows of an earlier question are not said to be those of this one. */
+function headingOf(accountId: string | undefined, isEarlier: boolean): string {
+  if (isEarlier) return 'Contracts'
+  return accountId === undefined ? 'All contracts' : 'Contracts of one account'
 }
 
 function OfAccount({ accountId }: { accountId: string }) {

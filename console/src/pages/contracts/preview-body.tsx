@@ -21,6 +21,7 @@ interface PreviewBodyProps {
   preview: Schema<'InvoicePreview'>
   contract: Schema<'Contract'>
   names: Names
+  /** What the preview is the answer to. */
   asked: Asked
 }
 

@@ -4,7 +4,7 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { accountReading } from '../../api/queries/accounts.ts'
 import { contractReading } from '../../api/queries/contracts.ts'
-import { previewReading } from '../../api/queries/previews.ts'
+import { answeredPreviewReading } from '../../api/queries/previews.ts'
 import { type Read, useRead, useStop } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { visibleText } from '../../format/visible-text.ts'
@@ -83,13 +83,17 @@ function Preview({ contract, names }: PreviewProps) {
 }
 
 function AskedPreview({ contract, names, asked }: PreviewProps & { asked: Asked }) {
-  const reading = previewReading(useClient(), bodyOf(contract.id, asked))
+  const reading = answeredPreviewReading(useClient(), bodyOf(contract.id, asked), asked)
   const read = useRead(reading, { keepsEarlier: true })
   const stop = useStop()
   const isSlow = asked.knownAt !== undefined || asked.since !== undefined
   return (
     <div className="columns">
-      <Times key={JSON.stringify(asked)} asked={asked} shown={read.data} />
+      <Times
+        key={JSON.stringify(asked)}
+        asked={asked}
+        shown={read.isEarlier ? undefined : read.data?.preview}
+      />
       {isSlow && read.isFetching && (
         <Waiting
           key={reading.request.target + JSON.stringify(reading.request.body)}
@@ -112,11 +116,11 @@ function AskedPreview({ contract, names, asked }: PreviewProps & { asked: Asked 
             read.data === undefined ? (
               asked.at !== undefined && <ToCurrentPeriod />
             ) : (
-              <PeriodSteps contract={contract} preview={read.data} />
+              <PeriodSteps contract={contract} preview={read.data.preview} />
             )
           }
         >
-          {(preview) => <PreviewBody preview={preview} contract={contract} names={names} asked={asked} />}
+          {(answer) => <PreviewBody {...answer} contract={contract} names={names} />}
         </Panel>
       )}
     </div>
