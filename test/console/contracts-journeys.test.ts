@@ -437,10 +437,14 @@ describe('journeys through contracts and invoice previews', function () {
       const { total } = await previewOf({ contract_id: id, cancel_at: Math.floor(Date.now() / 1_000) + 30 })
       const cents = /(\d+)\.?(\d*)/.exec((await shown.nth(1).locator('td').nth(1).innerText()) || '')
       expect(Number(cents?.[0])).to.be.closeTo(Number(total), 0.05)
+      await page.getByText('at once, for good: this cannot be taken back').waitFor()
+      const word = page.getByLabel('Type cancel to go on')
+      await word.fill('cancel')
       await page.getByRole('radio', { name: 'At the end of the period' }).check()
       await page.getByLabel('Reason').fill(HOSTILE.turned)
       await page.getByRole('button', { name: 'See what would be due' }).click()
-      await page.getByLabel('Type cancel to go on').fill('cancel')
+      expect(await word.inputValue()).to.equal('')
+      await word.fill('cancel')
       await go.click()
       await page.getByText('It is canceled, and ends').waitFor()
       await page.getByText('evil⟨202E⟩txt.exe').waitFor()
@@ -449,6 +453,63 @@ describe('journeys through contracts and invoice previews', function () {
       await page.getByText('It is canceled, and ends').waitFor({ state: 'detached' })
       const { body } = await world.api.get<{ cancellation: unknown }>(`/v2/contracts/${id}`)
       expect(body.cancellation).to.equal(null)
+    })
+
+    it('is canceled only when what would be due is there, and at the end that was shown', async () => {
+      const start = startOfMonth(Math.floor(Date.now() / 1_000))
+      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
+        account_id: world.account,
+        currency: 'usd',
+        cadence: 'month',
+        starts_at: start,
+      })
+      await enter(`/billing/contracts/${id}`)
+      const { page } = tab
+      const go = page.getByRole('button', { name: 'Cancel the contract' })
+      const word = page.getByLabel('Type cancel to go on')
+      const see = () => page.getByRole('button', { name: 'See what would be due' }).click()
+      const show = await holdPreviews(page, (text) => text.includes('cancel_at'))
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      await see()
+      await word.fill('cancel')
+      await page.getByRole('dialog').getByText('Reading…').waitFor()
+      expect(await go.isDisabled()).to.equal(true)
+      show()
+      await page.getByRole('table', { name: /^The period as it stands/ }).waitFor()
+      await page.getByRole('radio', { name: 'At a time' }).check()
+      await page.getByLabel('It ends at, UTC').fill('2020-01-01')
+      await see()
+      await word.fill('cancel')
+      await page.getByText('lies in the past').waitFor()
+      expect(await go.isDisabled()).to.equal(true)
+      await page.getByRole('radio', { name: 'At the end of the period' }).check()
+      await see()
+      await page.getByText(`The contract ends at ${instantText(startOfMonth(start, 1), 'utc')} UTC`).waitFor()
+      await word.fill('cancel')
+      await go.click()
+      await page.getByText('It is canceled, and ends').waitFor()
+      const { body } = await world.api.get<{ cancellation: { mode: string; cancel_at: number } }>(
+        `/v2/contracts/${id}`,
+      )
+      expect(body.cancellation).to.include({ mode: 'at', cancel_at: startOfMonth(start, 1) })
+    })
+
+    it('is canceled before it begins, and then never begins', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
+        account_id: world.account,
+        currency: 'usd',
+        cadence: 'month',
+        starts_at: Math.floor(Date.now() / 1_000) + 30 * DAY_S,
+      })
+      await enter(`/billing/contracts/${id}`)
+      const { page } = tab
+      await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+      await page.getByRole('radio', { name: 'Now' }).check()
+      await page.getByRole('button', { name: 'See what would be due' }).click()
+      await page.getByText('The contract never begins, so nothing is due.').waitFor()
+      await page.getByLabel('Type cancel to go on').fill('cancel')
+      await page.getByRole('button', { name: 'Cancel the contract' }).click()
+      await page.getByText('It was canceled, and ended').waitFor()
     })
 
     it('has no button that writes for a key that may only read', async () => {
