@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { until } from '../support/until.ts'
 import { accountData, DAY_S, nowS } from './account-data.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { closeBrowser, openTab, seeAgain, signIn, type WatchedPage } from './use-browser.ts'
 
 describe('journeys through an account', function () {
   this.timeout(120_000)
@@ -164,6 +165,38 @@ describe('journeys through an account', function () {
       await page.getByRole('button', { name: 'More' }).click()
       await page.getByText('4 shown, there are more.').waitFor()
       expect(await page.locator('.panel__fresh').textContent()).to.match(/as of ([3-9]|\d\d) s ago/)
+    })
+
+    it('is read again when the window is seen again, unless that costs many requests', async () => {
+      await tab.page.route(/\/v2\/accounts\?/, (route) =>
+        route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }),
+      )
+      await enter('/accounts?query=Acme')
+      const { page } = tab
+      /** Waits until the customers and the balances of so many accounts are there. */
+      const isRead = (accounts: number) =>
+        until(
+          async () =>
+            (await page.getByText('Acme Ltd', { exact: true }).count()) === accounts &&
+            (await page.getByRole('cell', { name: /^-?\d[\d.]* tokens$/ }).count()) === accounts,
+        )
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      /** What is asked again, but for the caller and the metrics, which every page asks for. */
+      const askedAgain = async () => {
+        asked.length = 0
+        const metrics = page.waitForResponse(/\/v2\/metrics\?/)
+        await seeAgain(page)
+        await metrics
+        return asked.filter((path) => /accounts|customers/.test(path)).sort()
+      }
+      await page.getByText('2 shown, there are more.').waitFor()
+      await isRead(2)
+      expect(await askedAgain()).to.deep.equal(['/v2/accounts', '/v2/accounts/balances'])
+      await page.getByRole('button', { name: 'More', exact: true }).click()
+      await page.getByText(/^4 shown/).waitFor()
+      await isRead(4)
+      expect(await askedAgain()).to.deep.equal(['/v2/accounts/balances'])
     })
 
     it('says how long a balance lasts by the days since its first usage', async () => {

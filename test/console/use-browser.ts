@@ -150,6 +150,14 @@ function watch(page: Page, url: string, faults: string[]): void {
   })
 }
 
+/** Makes all answers of the page two minutes older, and has it seen again, as after another tab. */
+export const seeAgain = (page: Page): Promise<unknown> =>
+  page.evaluate(`(() => {
+    const before = Date.now
+    Date.now = () => before() + 120_000
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+  })()`)
+
 /** Signs in on the page that is shown. */
 export async function signIn({ page }: Pick<WatchedPage, 'page'>, key: string): Promise<void> {
   await page.getByLabel('API key').fill(key)

@@ -6,7 +6,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import type { ApiRequest } from '../format/curl.ts'
-import type { Listing, Reading } from './queries/reading.ts'
+import { type Listing, PAGE_ROWS, type Reading } from './queries/reading.ts'
 import { walk } from './walk.ts'
 
 /** What a panel shows of a read. */
@@ -35,15 +35,21 @@ interface ReadOptions {
   isEnabled?: boolean
 }
 
+interface OneReadOptions<T> extends ReadOptions {
+  /** Whether an answer is cheap enough to be read again whenever the window is seen again. */
+  mayReadOnFocus?: (data: T) => boolean
+}
+
 export function useRead<T>(
   { key, request, staleMs, pollMs, fetch }: Reading<T>,
-  { keepsEarlier = false, isEnabled = true }: ReadOptions = {},
+  { keepsEarlier = false, isEnabled = true, mayReadOnFocus = () => true }: OneReadOptions<T> = {},
 ): Read<T> {
   const query = useQuery({
     queryKey: key,
     queryFn: ({ signal }) => fetch(signal),
     staleTime: staleMs,
     refetchInterval: pollMs ?? false,
+    refetchOnWindowFocus: ({ state: { data } }) => data === undefined || mayReadOnFocus(data),
     enabled: isEnabled,
     ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
   })
@@ -74,8 +80,9 @@ export function useReadList<Row>(
       return hasMore && last !== undefined ? idOf(last) : undefined
     },
     staleTime: staleMs,
-    // Each time all pages are read, so a list of many is not polled. It says how old it is.
+    // Each time all pages are read, so a list of many is not read again by itself. It says how old it is.
     refetchInterval: ({ state }) => (state.data?.pages.length === 1 && pollMs) || false,
+    refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= 1,
     enabled: isEnabled,
     ...(keepsEarlier ? { placeholderData: keepPreviousData } : {}),
   })
@@ -100,7 +107,7 @@ export function useReadAll<Row>(listing: Listing<Row>, options: ReadOptions = {}
   const { key, request, staleMs } = listing
   return useRead(
     { key: [...key, 'all'], request, staleMs, fetch: (signal) => walk(listing, { signal }) },
-    options,
+    { ...options, mayReadOnFocus: (rows) => rows.length <= PAGE_ROWS },
   )
 }
 
@@ -115,13 +122,14 @@ export interface Reads<T> {
   again: () => void
 }
 
-/** Reads several things at the same time. */
-export function useReads<T>(readings: readonly Reading<T>[]): Reads<T> {
+/** Reads several things at the same time. @param isReadOnFocus whether all are read again when the window is seen again */
+export function useReads<T>(readings: readonly Reading<T>[], isReadOnFocus: boolean): Reads<T> {
   const results = useQueries({
     queries: readings.map(({ key, staleMs, fetch }) => ({
       queryKey: key,
       queryFn: ({ signal }: { signal: AbortSignal }) => fetch(signal),
       staleTime: staleMs,
+      refetchOnWindowFocus: isReadOnFocus,
     })),
   })
   return {

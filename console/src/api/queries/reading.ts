@@ -46,7 +46,7 @@ export const RESOURCE_MS = 60_000
 export const POLL_MS = 5_000
 /** How often the page asks for what somebody waits for. */
 export const AWAIT_MS = 1_000
-const PAGE_ROWS = 100
+export const PAGE_ROWS = 100
 
 function targetOf(path: string, parameters: PathParameters, query: object): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>

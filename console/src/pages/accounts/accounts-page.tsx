@@ -143,7 +143,10 @@ function AccountTable({ accounts, source, filter, ...paging }: AccountTableProps
   const customerIds = new Set(
     accounts.flatMap(({ service_customer_id: id }) => (id === undefined ? [] : [id])),
   )
-  const customers = useReads([...customerIds].map((id) => customerReading(client, id)))
+  const customers = useReads(
+    [...customerIds].map((id) => customerReading(client, id)),
+    false,
+  )
   const names = new Map(customers.data.map(({ id, name }) => [id, name]))
   return (
     <>
@@ -183,7 +186,11 @@ const balancesOf = (answers: readonly Schema<'Balances'>[], source: Source): Map
   )
 
 function useBalances(client: Client, accounts: readonly Account[], source: Source | undefined) {
-  const reads = useReads(idsByPage(accounts).map((ids) => balancesReading(client, ids)))
+  const pages = idsByPage(accounts)
+  const reads = useReads(
+    pages.map((ids) => balancesReading(client, ids)),
+    pages.length <= 1,
+  )
   const bySource = source === undefined ? new Map<string, string>() : balancesOf(reads.data, source)
   return { ...reads, bySource }
 }
