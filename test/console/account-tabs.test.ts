@@ -183,6 +183,27 @@ describe('the tabs of an account', function () {
     expect(facts.at(-1)).to.equal(`${due} usd`)
   })
 
+  it('changes of a refill only what was typed, whatever others changed meanwhile', async () => {
+    const { id } = await data.makeAccount('Refilled')
+    const { metric, api } = world
+    const target = `/v2/refill-configurations/${id}/${metric}`
+    await api.create('/v2/refill-configurations', {
+      account_id: id,
+      metric_id: metric,
+      minimum_balance: '10',
+      target_balance: '100',
+    })
+    await enter(`/accounts/${id}?source=${metric}`)
+    const { page } = tab
+    await panel('Refills, Tokens').getByRole('button', { name: 'Change' }).click()
+    await page.getByLabel('Target in tokens').fill('200')
+    await api.patch(target, { minimum_balance: '50' })
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH')
+    await page.getByRole('button', { name: 'Change refills' }).click()
+    expect((await sent).postDataJSON()).to.deep.equal({ target_balance: '200' })
+    await panel('Refills, Tokens').getByText('below 50 tokens, up to 200 tokens').waitFor()
+  })
+
   it('reads refills again after a grant, and they have an age of their own', async () => {
     await enter(`/accounts/${world.account}`)
     const { page } = tab

@@ -26,23 +26,30 @@ interface RefillDialogProps {
 
 /** Sets up the refills of a balance, or changes them. */
 export function RefillDialog({ accountId, source, configuration, onClose }: RefillDialogProps) {
-  const [minimum, setMinimum] = useState(configuration?.minimum_balance ?? '')
-  const [target, setTarget] = useState(configuration?.target_balance ?? '')
+  // The balances as they were when the dialog opened: what others change in the meantime is not taken back.
+  const [before] = useState({
+    minimum: configuration?.minimum_balance ?? '',
+    target: configuration?.target_balance ?? '',
+  })
+  const [minimum, setMinimum] = useState(before.minimum)
+  const [target, setTarget] = useState(before.target)
   const write = useWrite<Configuration>(CHANGES, onClose)
-  const isTouched =
-    minimum !== (configuration?.minimum_balance ?? '') || target !== (configuration?.target_balance ?? '')
+  const changes: Schema<'RefillConfigurationChanges'> = {
+    ...(minimum.trim() === before.minimum ? {} : { minimum_balance: minimum.trim() }),
+    ...(target.trim() === before.target ? {} : { target_balance: target.trim() }),
+  }
+  const isTouched = Object.keys(changes).length > 0
   const faults = { minimum: faultOf(minimum), target: faultOf(target) ?? orderFault(minimum, target) }
   const isReady =
     minimum !== '' && target !== '' && faults.minimum === undefined && faults.target === undefined
-  const balances = { minimum_balance: minimum.trim(), target_balance: target.trim() }
   const request: ApiRequest =
     configuration === undefined
       ? {
           method: 'POST',
           target: '/v2/refill-configurations',
-          body: { account_id: accountId, metric_id: source.id, ...balances },
+          body: { account_id: accountId, metric_id: source.id, ...changes },
         }
-      : { method: 'PATCH', target: targetOf(configuration), body: balances }
+      : { method: 'PATCH', target: targetOf(configuration), body: changes }
   return (
     <FormDialog
       heading={`Refills, ${source.label}`}
