@@ -105,6 +105,17 @@ describe('journeys of a company through the console', function () {
       expect((await kept()) + (await page.content())).to.not.include(key)
     })
 
+    it('are not left without a question, once they are made', async () => {
+      await enter('/keys', tally.key)
+      await button('New key').click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('left')
+      await button('Make the key').click()
+      await shownKey()
+      await page.getByText('a step back in the browser loses it').waitFor()
+      const [asked] = await Promise.all([page.waitForEvent('dialog'), page.reload()])
+      expect(asked.type()).to.equal('beforeunload')
+    })
+
     it('get no permission that the key in use lacks', async () => {
       const { key } = await issue(live, { permissions: ['manage:keys'] })
       await enter('/keys', key)

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Outcome } from '../../api/use-write.ts'
+import { useLeaveWarning } from '../../app/effects.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Notice } from '../../parts/problem.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
@@ -32,6 +33,7 @@ export function ShownKey({
   onClose: () => void
 }) {
   const [isAsked, setAsked] = useState(false)
+  useLeaveWarning(made.key !== undefined)
   const mayClose = () => {
     setAsked(true)
     return made.key === undefined
@@ -67,7 +69,8 @@ function Key({ made: { name }, text }: { made: MadeKey; text: string }) {
         <strong>
           This is the only time that the key of “<Name>{name}</Name>” is shown.
         </strong>{' '}
-        Tally keeps only a digest of it. Copy it to where it is used.
+        Tally keeps only a digest of it. Copy it to where it is used, before you leave this page: a step back
+        in the browser loses it without a question.
       </p>
       <Snippet text={text} label="Copy the key" />
     </>
