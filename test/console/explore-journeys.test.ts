@@ -6,7 +6,7 @@ import { ApiClient } from '../support/api-client.ts'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { closeBrowser, openTab, seeAgain, signIn, type WatchedPage } from './use-browser.ts'
 
 const DAY_S = 86_400
 const today = () => new Date().toISOString().slice(0, 10)
@@ -259,9 +259,25 @@ describe('journeys through usage, metrics and customers', function () {
       const { page } = tab
       await page.getByText('Added up are the first 100 contracts').waitFor()
       expect((await cells('Invoices by currency'))[0]?.[4]).to.equal('7.00 usd')
+      const asked: URLSearchParams[] = []
+      page.on('request', (request) => {
+        if (request.url().includes('/v2/invoice-previews')) asked.push(new URL(request.url()).searchParams)
+      })
       await page.getByRole('button', { name: 'Add up all' }).click()
-      await page.getByText('Added up are all 101 contracts').waitFor()
+      const all = page.getByText('Added up are all 101 contracts, as of')
+      await all.waitFor()
       expect((await cells('Invoices by currency'))[0]?.[4]).to.equal('7.07 usd')
+      const [asOf] = asked.map((query) => query.get('as_of'))
+      expect(asked.map((query) => [query.get('at'), query.get('as_of')])).to.deep.equal([
+        [asOf, asOf],
+        [asOf, asOf],
+      ])
+      const said = await all.locator('time').getAttribute('datetime')
+      expect(Date.parse(said ?? '') / 1_000).to.equal(Number(asOf))
+      // Sums of before do not stay under an answer that is newer.
+      await seeAgain(page)
+      await page.getByText('Added up are the first 100 contracts').waitFor()
+      expect((await cells('Invoices by currency'))[0]?.[4]).to.equal('7.00 usd')
     })
   })
 

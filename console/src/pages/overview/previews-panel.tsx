@@ -5,11 +5,13 @@ import { previewListing } from '../../api/queries/previews.ts'
 import { useReadList } from '../../api/use-read.ts'
 import { walk } from '../../api/walk.ts'
 import { Link } from '../../app/link.tsx'
+import { useNow } from '../../app/now.ts'
 import { countText, sumDecimals } from '../../format/decimal.ts'
 import { utcDay } from '../../format/time.ts'
 import { useAccountNames } from '../../parts/account-names.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Decimal, Money } from '../../parts/decimal.tsx'
+import { Instant } from '../../parts/instant.tsx'
 import { Chip } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/problem.tsx'
@@ -22,17 +24,29 @@ type Preview = Schema<'InvoiceSummary'>
 /** So many contracts are listed. */
 const SHOWN = 10
 
+/** What was added up, until the list is read again. */
+interface AddedUp {
+  previews: readonly Preview[]
+  /** The second up to which usage counts. */
+  asOf: number
+  /** When the last page came, in milliseconds since 1970. */
+  readAt: number
+}
+
 /** What the invoices of the running periods come to, by currency, and the contracts that somebody should look at. */
 export function PreviewsPanel({ sources }: { sources: Sources | undefined }) {
   const client = useClient()
-  const listing = previewListing(client, {})
-  const list = useReadList(listing)
-  const [all, setAll] = useState<readonly Preview[]>()
+  const now = useNow()
+  const list = useReadList(previewListing(client, {}))
+  const [addedUp, setAddedUp] = useState<AddedUp>()
   const work = useWork(async (signal, onCount) => {
-    const previews = await walk(listing, { signal, onCount })
+    // All pages have usage up to one second, whatever the time is when the last one is read.
+    const previews = await walk(previewListing(client, { at: now, as_of: now }), { signal, onCount })
     signal.throwIfAborted()
-    setAll(previews)
+    setAddedUp({ previews, asOf: now, readAt: Date.now() })
   })
+  // Sums that are older than the list are not shown: the panel says how old the list is.
+  const all = addedUp !== undefined && list.updatedAt <= addedUp.readAt ? addedUp : undefined
   return (
     <Panel heading="Invoices of the running periods" read={list}>
       {(first) =>
@@ -49,12 +63,17 @@ export function PreviewsPanel({ sources }: { sources: Sources | undefined }) {
           </Empty>
         ) : (
           <>
-            <Sums previews={all ?? first} sources={sources} />
+            <Sums previews={all?.previews ?? first} sources={sources} />
             {list.hasMore && (
               <div className="table__more">
-                {all === undefined
-                  ? `Added up are the first ${countText(first.length)} contracts, there are more.`
-                  : `Added up are all ${countText(all.length)} contracts.`}
+                {all === undefined ? (
+                  `Added up are the first ${countText(first.length)} contracts, there are more.`
+                ) : (
+                  <span>
+                    Added up are all {countText(all.previews.length)} contracts, as of{' '}
+                    <Instant at={all.asOf} />.
+                  </span>
+                )}
                 {!work.isRunning && (
                   <button type="button" className="button" onClick={() => work.start()}>
                     {all === undefined ? 'Add up all' : 'Add up again'}
@@ -64,7 +83,7 @@ export function PreviewsPanel({ sources }: { sources: Sources | undefined }) {
               </div>
             )}
             <Contracts
-              previews={all ?? first}
+              previews={all?.previews ?? first}
               hasMore={all === undefined && list.hasMore}
               sources={sources}
             />
