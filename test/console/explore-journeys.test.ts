@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import { sumDecimals } from '../../console/src/format/decimal.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { type TallyUnderTest } from '../support/tally-under-test.ts'
+import { until } from '../support/until.ts'
 import { type ConsoleWorld, shareConsole } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { closeBrowser, openTab, seeAgain, signIn, type WatchedPage } from './use-browser.ts'
@@ -278,6 +279,34 @@ describe('journeys through usage, metrics and customers', function () {
       await seeAgain(page)
       await page.getByText('Added up are the first 100 contracts').waitFor()
       expect((await cells('Invoices by currency'))[0]?.[4]).to.equal('7.00 usd')
+    })
+
+    it('counts a grant that was made meanwhile', async () => {
+      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Credited' })
+      await world.api.create('/v2/contracts', {
+        account_id: id,
+        currency: 'usd',
+        cadence: 'month',
+        lines: [{ minimum_amount: '5' }],
+      })
+      await enter('/overview')
+      const { page } = tab
+      await page.getByRole('table', { name: 'Invoices by currency' }).waitFor()
+      const credit = async () => (await cells('Invoices by currency'))[0]?.[3] ?? ''
+      const before = await credit()
+      await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+      await page.getByRole('link', { name: 'Credited' }).click()
+      await page.getByRole('button', { name: 'Grant in a currency' }).click()
+      await page.getByRole('textbox', { name: 'Currency' }).fill('usd')
+      await page.getByRole('textbox', { name: 'Amount' }).fill('2')
+      await page.getByRole('button', { name: 'Grant it' }).click()
+      await page.locator('dialog').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Overview', exact: true }).click()
+      await until(async () => !['', before].includes(await credit()))
+      const number = (text: string) => text.replace(' usd', '')
+      expect(number(await credit())).to.equal(
+        sumDecimals([number(before), '2']).replace(/^(-?\d+)$/, '$1.00'),
+      )
     })
   })
 

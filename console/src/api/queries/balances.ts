@@ -2,13 +2,14 @@ import type { Client } from '../client.ts'
 import type { ReadPath, ReadQuery, Schema } from '../contract.ts'
 import { AWAIT_MS, FRESH_MS, POLL_MS, type Reading, reading } from './reading.ts'
 
-/** What changes with a grant. A balance that changes may be refilled. */
+/** What changes with a grant. A balance that changes may be refilled, and credit pays invoices. */
 export const BALANCE_CHANGES = [
   '/v2/grants',
   '/v2/refill-configurations/{account_id}/{metric_id}/refills',
   '/v2/accounts/balances',
   '/v2/accounts/{account_id}/balance',
   '/v2/accounts/{account_id}/balance/daily',
+  '/v2/invoice-previews',
 ] as const satisfies readonly ReadPath[]
 
 /** The balances of up to 100 accounts. */

@@ -9,7 +9,9 @@ export const EVENT_CHANGES = [
   '/v2/events/{event_id}',
   '/v2/events/{event_id}/revisions',
   '/v2/usage',
+  '/v2/accounts/{account_id}/usage',
   '/v2/accounts/{account_id}/usage/daily',
+  '/v2/metrics/usage/monthly',
   ...BALANCE_CHANGES,
 ] as const satisfies readonly ReadPath[]
 

@@ -13,6 +13,7 @@ export const CARD_CHANGES = [
   '/v2/rate-cards',
   '/v2/rate-cards/{rate_card_id}',
   '/v2/rate-cards/{rate_card_id}/rates',
+  '/v2/invoice-previews',
 ] as const satisfies readonly ReadPath[]
 
 export const priceReading = (client: Client, id: string): Reading<Schema<'Price'>> =>
