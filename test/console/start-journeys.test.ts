@@ -42,6 +42,9 @@ describe('first steps in the console', function () {
     await page.goto(`/console${path}`)
     await signIn(tab, tally.key)
   }
+  /** Enters, or goes to another page when the tab is signed in. */
+  const enterOnce = (path: string) =>
+    page.url() === 'about:blank' ? enter(path) : page.goto(`/console${path}`)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   /** An account with a grant of 10,000 tokens, and usage of before. */
   const makeSubject = async (used?: string) => {
@@ -142,15 +145,21 @@ describe('first steps in the console', function () {
         [program, version],
         ['curl', '--version'],
       ])
-      await enter(startOf(await makeSubject()))
-      await until(async () => (await balance()) === '10000')
-      if (language !== 'curl') await page.getByRole('radio', { name: language }).check()
-      const command = (await page.locator('.snippet__text').first().textContent()) ?? ''
-      const output = await runIn('.', program, [...options, command], { TALLY_KEY: tally.key })
-      const answeredAt = Date.now()
-      expect(output).to.match(/event_[0-9a-f]{32}/)
-      await until(async () => (await balance()) === '5192')
-      expect(Date.now() - answeredAt).to.be.below(2_000)
+      const sendAndWait = async (): Promise<number> => {
+        await enterOnce(startOf(await makeSubject()))
+        await until(async () => (await balance()) === '10000')
+        if (language !== 'curl') await page.getByRole('radio', { name: language }).check()
+        const command = (await page.locator('.snippet__text').first().textContent()) ?? ''
+        const output = await runIn('.', program, [...options, command], { TALLY_KEY: tally.key })
+        const answeredAt = Date.now()
+        expect(output).to.match(/event_[0-9a-f]{32}/)
+        await until(async () => (await balance()) === '5192')
+        return Date.now() - answeredAt
+      }
+      // A busy machine may delay one of them.
+      let tookMs = await sendAndWait()
+      for (let more = 0; more < 2 && tookMs >= 2_000; more++) tookMs = await sendAndWait()
+      expect(tookMs).to.be.below(2_000)
       await page.getByRole('heading', { name: 'The balance fell' }).waitFor()
     })
 })

@@ -36,7 +36,11 @@ export const instantParameter = (seconds: number): string => instantText(seconds
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7 }
 const MONTHS: Readonly<Record<string, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
 
-/** A line of time has no room for more periods. A contract by the day that ends in 9999 has millions. */
+/**
+ * A line of time has no room for more periods. A contract by the day that ends in 9999 has millions.
+ *
+ * @internal
+ */
 export const STARTS_MAX = 1_000
 
 /**
