@@ -11,6 +11,12 @@ const VIEWS = [
 
 interface FigureProps {
   caption: string
+  /** What the caption adds for the eye, such as that days are UTC. */
+  note?: string
+  /** What stands beside the choice of plot or table. */
+  tools?: ReactNode
+  /** Whether the frame is as high as the plot, whatever the plot is. */
+  isLow?: boolean
   /** Draws the plot in the width that is there. */
   plot: (width: number) => ReactNode
   /** The rows behind the plot, with exact text. */
@@ -18,17 +24,23 @@ interface FigureProps {
 }
 
 /** A figure with a plot and its table. */
-export function Figure({ caption, plot, table }: FigureProps) {
+export function Figure({ caption, note = '', tools, isLow = false, plot, table }: FigureProps) {
   const [view, setView] = useState<'plot' | 'table'>('plot')
   const [ref, width] = useWidth()
   return (
     <figure className="plot">
       <figcaption className="plot__head">
-        <span>{caption}</span>
-        <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
+        <span>
+          {caption}
+          {note}
+        </span>
+        <span className="plot__tools">
+          <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
+          {tools}
+        </span>
       </figcaption>
       {view === 'plot' ? (
-        <div ref={ref} className="plot__frame plot__frame--low">
+        <div ref={ref} className={isLow ? 'plot__frame plot__frame--low' : 'plot__frame'}>
           {width > 0 && plot(width)}
         </div>
       ) : (
@@ -52,18 +64,24 @@ interface CanvasProps {
   /** The mark at a place; undefined where marks follow the pointer themselves. */
   markAt?: (x: number) => number | undefined
   say: (index: number) => ReactNode
+  /** Opens a mark, by a click or Enter. */
+  onOpen?: ((index: number) => void) | undefined
   draw: (cursor: number | undefined, point: (index: number) => void) => ReactNode
 }
 
 /** A drawing with a cursor that the pointer and arrow keys move, and the words of the mark under it. */
-export function Canvas({ label, unit, width, height, count, markAt, say, draw }: CanvasProps) {
+export function Canvas({ label, unit, width, height, count, markAt, say, onOpen, draw }: CanvasProps) {
   const [moved, setCursor] = useState<number>()
   const cursor = moved === undefined || moved >= count ? undefined : moved
   const point = (event: PointerEvent<SVGSVGElement>) => {
     if (markAt !== undefined)
       setCursor(markAt(event.clientX - event.currentTarget.getBoundingClientRect().left))
   }
+  const open = () => {
+    if (cursor !== undefined) onOpen?.(cursor)
+  }
   const press = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') open()
     const next = moveCursor(event.key, cursor, count)
     if (next === cursor) return
     event.preventDefault()
@@ -72,7 +90,7 @@ export function Canvas({ label, unit, width, height, count, markAt, say, draw }:
   return (
     <>
       <svg
-        className="plot__svg"
+        className={onOpen === undefined ? 'plot__svg' : 'plot__svg plot__svg--opens'}
         width={width}
         height={height}
         tabIndex={0}
@@ -82,6 +100,7 @@ export function Canvas({ label, unit, width, height, count, markAt, say, draw }:
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={() => setCursor(undefined)}
+        onClick={open}
         onKeyDown={press}
       >
         <g aria-hidden="true">{draw(cursor, setCursor)}</g>
@@ -90,6 +109,7 @@ export function Canvas({ label, unit, width, height, count, markAt, say, draw }:
         {cursor === undefined ? (
           <span className="plot__hint">
             Point at a {unit}, or move from {unit} to {unit} by arrow keys.
+            {onOpen !== undefined && ' A click or Enter opens it.'}
           </span>
         ) : (
           say(cursor)

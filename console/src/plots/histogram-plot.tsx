@@ -19,6 +19,7 @@ export function HistogramPlot({ caption, counted, bins }: HistogramPlotProps) {
   return (
     <Figure
       caption={caption}
+      isLow
       plot={(width) => {
         const { bars, ...axes } = prepareHistogram(bins, { width, height: HEIGHT })
         return (

@@ -1,13 +1,10 @@
-import './plot.css'
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type { CsvCell } from '../format/csv.ts'
 import { type Period, periodText } from '../format/time.ts'
-import { Choice } from '../parts/choice.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { downloadCsv } from '../parts/download.ts'
-import { moveCursor } from './move-cursor.ts'
+import { Canvas, Figure } from './canvas.tsx'
 import type { PlotBox, PlotSize, Tick } from './prepare/axis.ts'
-import { useWidth } from './use-width.ts'
 
 /** The rows behind a plot, one for each day or month, with exact text. */
 interface PlotTable<Row> {
@@ -51,109 +48,79 @@ export function Plot<Row extends { startAt: number }, D extends Drawing>({
   draw: (drawing: D, cursor: number | undefined) => ReactNode
 }) {
   const { caption, period = 'day', rows, table } = props
-  const [view, setView] = useState<'plot' | 'table'>('plot')
-  const [ref, width] = useWidth()
   return (
-    <figure className="plot">
-      <figcaption className="plot__head">
-        <span>
-          {caption}, UTC {period}s
-        </span>
-        <span className="plot__tools">
-          <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
-          <button
-            type="button"
-            className="button"
-            onClick={() => {
-              downloadCsv(table.fileName, table.csv)
-            }}
-          >
-            CSV
-          </button>
-        </span>
-      </figcaption>
-      {view === 'plot' ? (
-        <div ref={ref} className="plot__frame">
-          {width > 0 && <Canvas {...props} size={{ width, height: HEIGHT }} prepare={prepare} draw={draw} />}
-        </div>
-      ) : (
-        <div className="plot__table" role="region" aria-label={`Table: ${caption}`} tabIndex={0}>
-          <DataTable
-            caption={caption}
-            columns={[
-              { heading: HEADINGS[period], cell: ({ startAt }) => periodText(startAt, period) },
-              ...table.columns,
-            ]}
-            rows={rows.toReversed()}
-            keyOf={({ startAt }) => startAt.toString()}
-          />
-        </div>
-      )}
-    </figure>
+    <Figure
+      caption={caption}
+      note={`, UTC ${period}s`}
+      tools={
+        <button
+          type="button"
+          className="button"
+          onClick={() => {
+            downloadCsv(table.fileName, table.csv)
+          }}
+        >
+          CSV
+        </button>
+      }
+      plot={(width) => <ByPeriod {...props} size={{ width, height: HEIGHT }} prepare={prepare} draw={draw} />}
+      table={
+        <DataTable
+          caption={caption}
+          columns={[
+            { heading: HEADINGS[period], cell: ({ startAt }) => periodText(startAt, period) },
+            ...table.columns,
+          ]}
+          rows={rows.toReversed()}
+          keyOf={({ startAt }) => startAt.toString()}
+        />
+      }
+    />
   )
 }
 
 const HEADINGS = { day: 'Day', month: 'Month' }
 
-const VIEWS = [
-  { value: 'plot', label: 'Plot' },
-  { value: 'table', label: 'Table' },
-] as const
-
-interface CanvasProps<Row extends { startAt: number }, D extends Drawing> extends PlotProps<Row> {
+interface ByPeriodProps<Row extends { startAt: number }, D extends Drawing> extends PlotProps<Row> {
   size: PlotSize
   prepare: (size: PlotSize) => D
   draw: (drawing: D, cursor: number | undefined) => ReactNode
 }
 
-function Canvas<Row extends { startAt: number }, D extends Drawing>(props: CanvasProps<Row, D>) {
+function ByPeriod<Row extends { startAt: number }, D extends Drawing>(props: ByPeriodProps<Row, D>) {
   const { caption, period = 'day', rows, say, onOpen, size, prepare, draw } = props
-  const [cursor, setCursor] = useState<number>()
   const drawing = prepare(size)
-  const row = cursor === undefined ? undefined : rows[cursor]
-  const point = (event: PointerEvent<SVGSVGElement>) => {
-    const x = event.clientX - event.currentTarget.getBoundingClientRect().left
-    setCursor(nearest(drawing.middles, x))
-  }
-  const press = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && row !== undefined) onOpen?.(row)
-    const next = moveCursor(event.key, cursor, rows.length)
-    if (next === cursor) return
-    event.preventDefault()
-    setCursor(next)
-  }
   return (
-    <>
-      <svg
-        className={onOpen === undefined ? 'plot__svg' : 'plot__svg plot__svg--opens'}
-        width={size.width}
-        height={size.height}
-        tabIndex={0}
-        role="application"
-        aria-roledescription="plot"
-        aria-label={`${caption} by UTC ${period}. Arrow keys move from ${period} to ${period}.`}
-        onPointerMove={point}
-        onPointerDown={point}
-        onPointerLeave={() => setCursor(undefined)}
-        onClick={() => row !== undefined && onOpen?.(row)}
-        onKeyDown={press}
-      >
-        <Axes drawing={drawing} cursor={cursor} />
-        {draw(drawing, cursor)}
-      </svg>
-      <p className="plot__said" role="status">
-        {row === undefined ? (
-          <span className="plot__hint">
-            Point at a {period}, or move from {period} to {period} by arrow keys.
-            {onOpen !== undefined && ' A click or Enter opens it.'}
-          </span>
-        ) : (
-          <>
-            <strong>{periodText(row.startAt, period)}</strong> {say(row)}
-          </>
-        )}
-      </p>
-    </>
+    <Canvas
+      label={`${caption} by UTC ${period}`}
+      unit={period}
+      {...size}
+      count={rows.length}
+      markAt={(x) => nearest(drawing.middles, x)}
+      say={(index) => {
+        const row = rows[index]
+        return (
+          row !== undefined && (
+            <>
+              <strong>{periodText(row.startAt, period)}</strong> {say(row)}
+            </>
+          )
+        )
+      }}
+      onOpen={
+        onOpen &&
+        ((index) => {
+          const row = rows[index]
+          if (row !== undefined) onOpen(row)
+        })
+      }
+      draw={(cursor) => (
+        <>
+          <Axes drawing={drawing} cursor={cursor} />
+          {draw(drawing, cursor)}
+        </>
+      )}
+    />
   )
 }
 
@@ -161,7 +128,7 @@ function Axes({ drawing, cursor }: { drawing: Drawing; cursor: number | undefine
   const { box, valueTicks, dayTicks, zero, middles } = drawing
   const at = cursor === undefined ? undefined : middles[cursor]
   return (
-    <g aria-hidden="true">
+    <>
       {valueTicks.map(({ at: y, label }) => (
         <g key={label}>
           <line className="plot__grid" x1={box.left} x2={box.right} y1={y} y2={y} />
@@ -177,7 +144,7 @@ function Axes({ drawing, cursor }: { drawing: Drawing; cursor: number | undefine
         </text>
       ))}
       {at !== undefined && <line className="plot__cursor" x1={at} x2={at} y1={box.top} y2={box.bottom} />}
-    </g>
+    </>
   )
 }
 

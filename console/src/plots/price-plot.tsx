@@ -20,6 +20,7 @@ export function PricePlot({ currency, pieces, marked }: PricePlotProps) {
   return (
     <Figure
       caption={caption}
+      isLow
       plot={(width) => {
         const { path, ends, toPoint, ...axes } = preparePrice(pieces, { width, height: HEIGHT })
         const mark = marked === undefined ? undefined : toPoint(marked.quantity, marked.amount)
