@@ -1,5 +1,7 @@
+import { Link } from '../app/link.tsx'
 import { useUrlQuery } from '../app/url.ts'
 import { Select } from './choice.tsx'
+import { Empty } from './problem.tsx'
 import type { Source, Sources } from './sources.ts'
 
 /** The source of the address, or the first one that is not archived; undefined where there is none. */
@@ -23,5 +25,20 @@ export function SourcePicker({ sources, chosen }: { sources: Sources; chosen: So
       value={chosen.id}
       onChange={(source) => change({ source })}
     />
+  )
+}
+
+/** Says that there is no metric and no currency yet. */
+export function NoSource() {
+  return (
+    <Empty>
+      <p>
+        <strong>Nothing can be counted yet.</strong> Usage is of a metric, or in a currency.{' '}
+        <Link to="start" parameters={{}}>
+          First steps
+        </Link>{' '}
+        makes a metric, and sends it an event.
+      </p>
+    </Empty>
   )
 }

@@ -2,18 +2,16 @@ import { useClient } from '../../api/client.ts'
 import { accountBalancesReading } from '../../api/queries/balances.ts'
 import { acceptedEventsReading } from '../../api/queries/events.ts'
 import { useRead } from '../../api/use-read.ts'
-import { Link } from '../../app/link.tsx'
 import { useNow } from '../../app/now.ts'
 import { useUrlQuery } from '../../app/url.ts'
 import { seenProperties } from '../../format/properties.ts'
-import type { Period } from '../../format/time.ts'
 import { aggregationOf, AggregationPicker } from '../../parts/aggregation-picker.tsx'
-import { Choice } from '../../parts/choice.tsx'
 import { Skeleton } from '../../parts/panel.tsx'
-import { Empty, Notice, Problem } from '../../parts/problem.tsx'
+import { periodOf, PeriodPicker } from '../../parts/period-picker.tsx'
+import { Notice, Problem } from '../../parts/problem.tsx'
 import { PropertyPicker } from '../../parts/property-picker.tsx'
 import { RangePicker, useRange } from '../../parts/range-picker.tsx'
-import { SourcePicker } from '../../parts/source-picker.tsx'
+import { NoSource, SourcePicker } from '../../parts/source-picker.tsx'
 import { type Source, sourceQuery, type Sources, useSources } from '../../parts/sources.ts'
 import { AccountFrame } from './account-frame.tsx'
 import { chosenSource } from './chosen-source.ts'
@@ -43,25 +41,6 @@ function OfAccount({ accountId }: { accountId: string }) {
   return <OfSource key={source.id} accountId={accountId} sources={sources.data} source={source} />
 }
 
-function NoSource() {
-  return (
-    <Empty>
-      <p>
-        <strong>Nothing can be counted yet.</strong> Usage is of a metric, or in a currency.{' '}
-        <Link to="start" parameters={{}}>
-          First steps
-        </Link>{' '}
-        makes a metric, and sends it an event.
-      </p>
-    </Empty>
-  )
-}
-
-const PERIODS = [
-  { value: 'day', label: 'Day' },
-  { value: 'month', label: 'Month' },
-] as const
-
 interface OfSourceProps {
   accountId: string
   sources: Sources
@@ -71,20 +50,15 @@ interface OfSourceProps {
 function OfSource({ accountId, sources, source }: OfSourceProps) {
   const now = useNow()
   const range = useRange(now)
-  const [{ aggregation: typed, period: typedPeriod, split = '' }, change] = useUrlQuery()
+  const [{ aggregation: typed, period: typedPeriod, split = '' }] = useUrlQuery()
   const aggregation = aggregationOf(typed)
-  const period: Period = typedPeriod === 'month' ? 'month' : 'day'
+  const period = periodOf(typedPeriod)
   return (
     <div className="columns">
       <div className="range">
         <SourcePicker sources={sources} chosen={source} />
         <AggregationPicker chosen={aggregation} />
-        <Choice
-          label="By"
-          options={PERIODS}
-          value={period}
-          onChange={(value) => change({ period: value === 'day' ? undefined : value })}
-        />
+        <PeriodPicker chosen={period} />
         <Split accountId={accountId} source={source} split={split} />
       </div>
       <RangePicker now={now} range={range} />

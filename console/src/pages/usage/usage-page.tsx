@@ -2,30 +2,24 @@ import '../pages.css'
 import { useClient } from '../../api/client.ts'
 import { newestEventsReading } from '../../api/queries/events.ts'
 import { useRead } from '../../api/use-read.ts'
-import { Link } from '../../app/link.tsx'
 import { useNow } from '../../app/now.ts'
 import { useUrlQuery } from '../../app/url.ts'
 import { seenProperties } from '../../format/properties.ts'
-import type { Period } from '../../format/time.ts'
 import { aggregationOf, AggregationPicker } from '../../parts/aggregation-picker.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Skeleton } from '../../parts/panel.tsx'
-import { Empty, Notice, Problem } from '../../parts/problem.tsx'
+import { periodOf, PeriodPicker } from '../../parts/period-picker.tsx'
+import { Notice, Problem } from '../../parts/problem.tsx'
 import { PropertyPicker } from '../../parts/property-picker.tsx'
 import { type PickedRange, RangePicker, useRange } from '../../parts/range-picker.tsx'
-import { chosenSource, SourcePicker } from '../../parts/source-picker.tsx'
+import { chosenSource, NoSource, SourcePicker } from '../../parts/source-picker.tsx'
 import { type Source, sourceQuery, type Sources, useSources } from '../../parts/sources.ts'
 import { NoProperty } from './empty-usage.tsx'
 import { GroupedPanel } from './grouped-panel.tsx'
 
 /** The newest events tell which properties there are. */
 const SEEN_EVENTS = 100
-
-const PERIODS = [
-  { value: 'day', label: 'Day' },
-  { value: 'month', label: 'Month' },
-] as const
 
 const SPLITS = [
   { value: 'account', label: 'Account' },
@@ -55,26 +49,12 @@ export function UsagePage() {
   )
 }
 
-function NoSource() {
-  return (
-    <Empty>
-      <p>
-        <strong>Nothing can be counted yet.</strong> Usage is of a metric, or in a currency.{' '}
-        <Link to="start" parameters={{}}>
-          First steps
-        </Link>{' '}
-        makes a metric, and sends it an event.
-      </p>
-    </Empty>
-  )
-}
-
 function Explorer({ sources, source }: { sources: Sources; source: Source }) {
   const now = useNow()
   const range = useRange(now)
   const [query, change] = useUrlQuery()
   const aggregation = aggregationOf(query['aggregation'])
-  const period: Period = query['period'] === 'month' ? 'month' : 'day'
+  const period = periodOf(query['period'])
   const split: Split = query['split'] === 'property' ? 'property' : 'account'
   const property = query['property'] ?? ''
   const events = useRead(newestEventsReading(useClient(), { ...sourceQuery(source), limit: SEEN_EVENTS }))
@@ -88,12 +68,7 @@ function Explorer({ sources, source }: { sources: Sources; source: Source }) {
       <div className="range">
         <SourcePicker sources={sources} chosen={source} />
         <AggregationPicker chosen={aggregation} />
-        <Choice
-          label="By"
-          options={PERIODS}
-          value={period}
-          onChange={(value) => change({ period: value === 'day' ? undefined : value })}
-        />
+        <PeriodPicker chosen={period} />
         <Choice
           label="Split by"
           options={SPLITS}
