@@ -15,7 +15,7 @@ import { EnvReader } from '../../shared/config/env-reader.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { namespaceOf } from '../support/by-hand.ts'
-import { IS_LONG, SEED } from '../support/fault-seed.ts'
+import { drawnPoints, IS_LONG, SEED } from '../support/fault-seed.ts'
 import { findKafka } from '../support/kafka.ts'
 import { until } from '../support/until.ts'
 import { checkLedger, checkUsage } from './check-ledger.ts'
@@ -122,8 +122,8 @@ for (const where of ['PostgreSQL', 'Kafka'])
 
     const tried = (point: string) => where === 'PostgreSQL' || IS_LONG || OF_THE_LOG.has(point)
     for (const [name, points] of [
-      ['gateway', GATEWAY_POINTS.filter(tried)],
-      ['loader', LOADER_POINTS.filter(tried)],
+      ['gateway', drawnPoints(GATEWAY_POINTS.filter(tried))],
+      ['loader', drawnPoints(LOADER_POINTS.filter(tried))],
     ] as const)
       describe(`of the ${name}`, () => {
         before(async () => {

@@ -21,6 +21,7 @@ describe('usage by property over HTTP', function () {
   let running: RunningApi
 
   before(async () => {
+    // Why in one layout: usage-model reads with the same statements in the other.
     running = await startApi('event_aggregate')
   })
   after(() => running.stop())

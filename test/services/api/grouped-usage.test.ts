@@ -19,6 +19,7 @@ describe('usage by period, account and property over HTTP', function () {
   let running: RunningApi
 
   before(async () => {
+    // Why in one layout: usage-by-period reads groups with the same statements in the other.
     running = await startApi('grouped_usage_api')
   })
   after(() => running.stop())

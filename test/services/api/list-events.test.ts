@@ -17,6 +17,7 @@ describe('the list of events over HTTP', function () {
   let running: RunningApi
 
   before(async () => {
+    // Why in one layout: every-operation, drain and journeys list events through the other.
     running = await startApi('list_events')
   })
   after(() => running.stop())

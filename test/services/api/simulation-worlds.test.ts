@@ -23,6 +23,7 @@ describe('simulations of random worlds, over HTTP,', function () {
   this.timeout(IS_LONG ? 1_800_000 : 120_000)
   let running: RunningApi
   before(async () => {
+    // Why in one layout: simulations and invoice-worlds read with the same statements in the other.
     running = await startApi('simulation_worlds')
   })
   after(() => running.stop())
