@@ -4,6 +4,8 @@ import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
+import { sdkOperations, sdkResources } from './sdk.ts'
+import { sdkPage } from './sdk-page.ts'
 import { viewsPage } from './views-page.ts'
 
 /** The makers of all generated files. */
@@ -15,5 +17,8 @@ export const MAKERS: readonly Maker[] = [
   analystToolsPage,
   performancePage,
   plantedBugsPage,
+  sdkOperations,
+  sdkResources,
+  sdkPage,
   viewsPage,
 ]
