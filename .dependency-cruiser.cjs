@@ -76,6 +76,27 @@ module.exports = {
       },
     },
     {
+      name: 'sdk-stands-alone',
+      comment: 'It is published alone, without a package. The types of the contract are copied into it.',
+      severity: 'error',
+      from: { path: '^clients/sdk/src/' },
+      to: { pathNot: '^(clients/sdk/src/|contract/operations\\.d\\.ts$)', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'core-has-no-node',
+      comment: 'The core runs in workers, too. tsconfig.core.json compiles it without the types of Node.',
+      severity: 'error',
+      from: { path: '^clients/sdk/src/(core/|[^/]+\\.ts$)', pathNot: '^clients/sdk/src/node\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'core-knows-no-transport-of-node',
+      comment: 'What only Node has is loaded by its entry alone.',
+      severity: 'error',
+      from: { path: '^clients/sdk/src/', pathNot: '^clients/sdk/src/node(\\.ts$|/)' },
+      to: { path: '^clients/sdk/src/node(\\.ts$|/)' },
+    },
+    {
       name: 'the-console-knows-tally-by-its-contract',
       comment:
         'The console is a client like any other. It shares pure functions on exact numbers, so that it computes as Tally does.',
@@ -208,7 +229,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|docs)/' },
+    exclude: { path: '^(dist|docs|clients/[^/]+/dist)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },

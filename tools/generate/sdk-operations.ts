@@ -1,4 +1,4 @@
-import { type OperationId, type OperationRules,OPERATIONS } from '../../clients/operations.ts'
+import { type OperationId, type OperationRules, OPERATIONS } from '../../clients/operations.ts'
 import { listOperations, type OpenApiDocument, type Schema } from '../../shared/http/openapi-document.ts'
 
 /** An operation, with all that the methods of a client are made of. */

@@ -9,7 +9,7 @@ const FIELDS: ReadonlySet<string> = new Set(AMOUNT_FIELDS)
  * @throws TypeError when an amount is a number that is not a safe integer
  */
 export function withAmountsAsText(value: unknown): unknown {
-  if (Array.isArray(value)) return (value as unknown[]).map(withAmountsAsText)
+  if (Array.isArray(value)) return value.map(withAmountsAsText)
   if (!isPlainObject(value)) return value
   const entries = Object.entries(value).map(([name, field]) => {
     if (name === 'properties') return [name, field]
@@ -32,5 +32,5 @@ export function amountText(amount: string | bigint | number, field: string): str
 const isNumeric = (value: unknown): value is bigint | number =>
   typeof value === 'number' || typeof value === 'bigint'
 
-const isPlainObject = (value: unknown): value is object =>
+const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !('toJSON' in value)

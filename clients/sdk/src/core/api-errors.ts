@@ -124,7 +124,7 @@ export function apiErrorOf(answer: TransportAnswer, facts: CallFacts): ApiError 
 }
 
 /** Reads the faults of an answer, one of each line: `events[3].quantity: must be text such as "1"`. */
-export function parseFaults(text: string): Fault[] {
+function parseFaults(text: string): Fault[] {
   return text.split('\n').flatMap((line) => {
     const [, index, field = '', reason] =
       /^(?:(?:events|corrections)\[(\d+)\]\.?)?([\w.[\]-]*): (.+)$/.exec(line) ?? []

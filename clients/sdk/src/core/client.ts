@@ -41,7 +41,11 @@ const SOCKETS = 16
 
 const calls = new WeakMap<TallyClient, Call>()
 
-/** The calls of a client, for other parts of this package. */
+/**
+ * The calls of a client, for other parts of this package.
+ *
+ * @internal
+ */
 export function callsOf(client: TallyClient): Call {
   const call = calls.get(client)
   if (call === undefined) throw new TypeError('this is not a client of Tally')

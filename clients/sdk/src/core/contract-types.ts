@@ -44,7 +44,7 @@ export type Body<Id extends OperationId> = operations[Id] extends {
 type AmountField = (typeof AMOUNT_FIELDS)[number]
 
 /** A request as a caller may give it: its amounts may be numbers, and optional fields may be undefined. */
-export type Input<T> = T extends string | number | boolean | null | undefined
+type Input<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends readonly (infer Entry)[]
     ? readonly Input<Entry>[]

@@ -9,6 +9,7 @@ interface Event {
  * Fills in the time and the key of each reported event. A repeat without them would be another event. This happens once
  * a call, before the first attempt.
  *
+ * @param body bytes are sent as they are: their events must have times and keys already
  * @param requestKey the Idempotency-Key of the caller. It identifies events that have no key of their own, also in
  *   another process that repeats the call, so nothing is filled in
  */
@@ -18,7 +19,7 @@ export function withIdentities(
   requestKey: string | undefined,
   now: number,
 ): unknown {
-  if (requestKey !== undefined) return body
+  if (requestKey !== undefined || body instanceof Uint8Array) return body
   const identified = (event: Event): Event => ({
     ...event,
     occurred_at: event.occurred_at ?? Math.floor(now / 1_000),
