@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { IMPORT_HELP } from '../clients/reporter/import/import-help.ts'
 import { readApiServiceConfig } from '../services/api/config.ts'
@@ -22,6 +23,9 @@ import { makeWorld } from './support/usage-world.ts'
 
 /** The documents whose commands are run, in this order, in one shell. */
 const TOURS = ['README.md', 'docs/guides/sandbox.md', 'docs/guides/corrections.md']
+
+/** The client, as it was built with the project. */
+const SDK = pathToFileURL(path.join(PROJECT_ROOT, 'dist/clients/sdk/src/node.js')).href
 
 /** Words that are hard for a reader whose first language is not English, each with better words. */
 const BETTER_WORDS: ReadonlyMap<string, string> = new Map([
@@ -100,8 +104,22 @@ describe('documents', function () {
       expect(imported).to.include({ code: 0, err: '' })
     })
 
-    it('ends in code that reports and asks, and counts once what it sends twice', async () => {
-      const [, code = ''] = /<!-- integration -->\n\n?```js\n([^]*?)```/.exec(textOf('README.md')) ?? []
+    /** Code of a document, which imports the client as it was built with the project. */
+    const codeOf = (document: string, mark: string): string =>
+      [...textOf(document).matchAll(new RegExp(`<!-- ${mark} -->\\n\\n?\`\`\`js\\n([^]*?)\`\`\``, 'g'))]
+        .map(([, code = '']) => code)
+        .join('\n')
+        .replace("'@tally-metering/sdk'", JSON.stringify(SDK))
+    const runCode = (...args: string[]) =>
+      spawnSync(process.execPath, args, {
+        env: { ...process.env, TALLY_URL: tally.url, TALLY_API_KEY: tally.key },
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+
+    it('ends in six lines that report and ask, and count once what they send twice', async () => {
+      const code = codeOf('README.md', 'integration')
+      expect(code.trim().split('\n').length).to.equal(6)
       const file = path.join(tally.dataFolder, 'integration.mjs')
       await writeFile(file, code)
       const api = new ApiClient(tally.url, tally.key)
@@ -125,14 +143,17 @@ describe('documents', function () {
         Date.now = now
         while (await hasCredit(account, metric)) await new Promise((resolve) => setTimeout(resolve, 50))
         const answer = await fetch(\`\${process.env.TALLY_URL}/v2/accounts/\${account}/balance?metric_id=\${metric}\`,
-          { headers: { 'x-api-key': process.env.TALLY_KEY } })
+          { headers: { 'x-api-key': process.env.TALLY_API_KEY } })
         console.log(none, before, (await answer.json()).balance)`
-      const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-        env: { ...process.env, TALLY_URL: tally.url, TALLY_KEY: tally.key },
-        encoding: 'utf8',
-        timeout: 30_000,
-      })
+      const child = runCode('--input-type=module', '-e', script)
       expect(child.stdout.trim(), child.stderr).to.equal('false true -0.5')
+    })
+
+    it('is followed by a guide whose code runs', async () => {
+      const file = path.join(tally.dataFolder, 'guide.mjs')
+      await writeFile(file, codeOf('docs/guides/typescript.md', 'sdk'))
+      const { stdout, stderr } = runCode(file)
+      expect(stdout, stderr).to.match(/^10000\nleft: 9999\.5\n400 \[\n? *\{[^]*field: 'quantity'[^]*\n5 1\n$/)
     })
   })
 
