@@ -32,6 +32,7 @@ describe('the SDK behind a faulty network', function () {
   let account: string
   let metric: string
 
+  // Why in one layout: what the client does depends only on answers, which the proxy chooses.
   before(async () => {
     under = await shareTallyUnderTest()
     proxy = await faultyProxy(under.url, (method) => (method === 'GET' ? 'pass' : (fates.shift() ?? 'pass')))
