@@ -17,10 +17,13 @@ export type ErrorCode =
 /** An error that a caller can act on. It does not depend on HTTP. Its message is written for the caller. */
 export class DomainError extends Error {
   readonly code: ErrorCode
+  /** The id of what an earlier request with the same Idempotency-Key made or changed. */
+  readonly earlierResource: string | undefined
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options: ErrorOptions & { earlierResource?: string } = {}) {
     super(message, options)
     this.name = 'DomainError'
     this.code = code
+    this.earlierResource = options.earlierResource
   }
 }

@@ -73,9 +73,11 @@ function describeError(err: unknown): Reply {
   return { status: 500, message: 'internal error' } // a bug, whose details are logged, but not shown to the client
 }
 
-function describeDomainError({ code, message }: DomainError): Reply {
+function describeDomainError({ code, message, earlierResource }: DomainError): Reply {
   if (code === 'not_found') return { status: 404, message: 'not found' }
   if (code === 'suspended') return { status: STATUS[code], message, headers: RETRY_LATER }
+  if (earlierResource !== undefined)
+    return { status: STATUS[code], message, headers: { 'Idempotency-Resource': earlierResource } }
   return { status: STATUS[code], message, ...(STATUS[code] === 503 ? { headers: RETRY_AFTER } : {}) }
 }
 

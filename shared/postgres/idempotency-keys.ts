@@ -142,7 +142,7 @@ function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   const made = count === null || count === 1 ? resourceId : `${count} events, the first of them ${resourceId}`
   const isOther = isKnownToDiffer(found, digest)
   const content = isOther ? ', with another content: nothing of this request was done' : ''
-  return new DomainError('conflict', `${before}, for ${made}${content}`)
+  return new DomainError('conflict', `${before}, for ${made}${content}`, { earlierResource: resourceId })
 }
 
 /** Never true for the form `ofBytes`, because different bytes may have the same content. */

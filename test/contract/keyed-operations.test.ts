@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
-import { ApiClient } from '../support/api-client.ts'
+import { type Answered, ApiClient } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { turned } from '../support/turned-json.ts'
@@ -40,6 +40,9 @@ interface Made {
   metric_id?: string
 }
 
+/** The header of a 409 that names what the first request with the key made. */
+const RESOURCE = 'Idempotency-Resource'
+
 const document = readOpenApiDocument()
 const isKeyed = ({ path, method }: Operation) =>
   document.paths[path]?.[method]?.parameters?.some(
@@ -74,8 +77,14 @@ describe('operations with an Idempotency-Key', function () {
   const nameOf = (operationId: string, made: Made): string | RegExp => {
     const { id, event_ids: ids, api_key: key, account_id: accountId, metric_id: metricId } = made
     if (operationId === 'createRefillConfiguration') return `${accountId ?? ''}/${metricId ?? ''}`
-    if (operationId === 'advanceTestClock') return /[0-9a-f-]{36}/ // the company
+    if (operationId === 'advanceTestClock') return /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/ // the company
     return id ?? key?.id ?? ids?.[0] ?? 'nothing'
+  }
+
+  const expectNamed = ({ headers }: Answered<unknown>, name: string | RegExp) => {
+    const named = headers.get(RESOURCE) ?? 'nothing'
+    if (typeof name === 'string') expect(named).to.equal(name)
+    else expect(named).to.match(name)
   }
 
   it('are all tried', () => {
@@ -99,8 +108,9 @@ describe('operations with an Idempotency-Key', function () {
       expect(first.status, first.text).to.be.oneOf([200, 202])
       const name = nameOf(operationId, first.body)
       const before = `Idempotency-Key: this key was used before, for `
-      const expectRefused = (answer: { status: number; text: string }, end: string) => {
+      const expectRefused = (answer: Answered<unknown>, end: string) => {
         expect(answer.status, answer.text).to.equal(409)
+        expectNamed(answer, name)
         const shown = typeof name === 'string' ? answer.text : answer.text.replace(name, 'it')
         expect(shown).to.equal(`${before}${typeof name === 'string' ? name : 'it'}${end}`)
       }
@@ -117,6 +127,20 @@ describe('operations with an Idempotency-Key', function () {
       expectRefused(other, ', with another content: nothing of this request was done')
     })
 
+  it('that made nothing, and what another company made, are named to nobody', async () => {
+    const key = randomUUID()
+    const taken = { target: '/v2/accounts', body: { name: 'a', external_id: live.externalId } }
+    const refused = [await post(live, taken, key), await post(live, { ...taken, body: {} }, key)]
+    const free = { ...taken, body: { name: 'a' } }
+    const ours = await post(live, free, key)
+    const theirs = await post(test, free, key)
+    expect([...refused, ours, theirs].map(({ status }) => status)).to.deep.equal([409, 400, 200, 200])
+    for (const { headers } of [...refused, ours, theirs]) expect(headers.get(RESOURCE)).to.equal(null)
+    expectNamed(await post(live, free, key), ours.body.id ?? '')
+    expectNamed(await post(test, free, key), theirs.body.id ?? '')
+    expect(ours.body.id).to.not.equal(theirs.body.id)
+  })
+
   it('at once are done once, and the others say what for', async () => {
     for (const { operationId } of keyed.filter(({ path }) => !path.startsWith('/v2/events'))) {
       const world = worldOf(operationId)
@@ -126,8 +150,10 @@ describe('operations with an Idempotency-Key', function () {
       const [done, ...others] = answers.filter(({ status }) => status === 200)
       expect(others.length, operationId).to.equal(0)
       const name = nameOf(operationId, done?.body ?? {})
-      for (const { status, text } of answers.filter((answer) => answer !== done)) {
+      for (const other of answers.filter((answer) => answer !== done)) {
+        const { status, text } = other
         expect(status, `${operationId}: ${text}`).to.equal(409)
+        expectNamed(other, name)
         expect(text.replace(name, 'it')).to.equal('Idempotency-Key: this key was used before, for it')
       }
     }
@@ -193,7 +219,8 @@ describe('operations with an Idempotency-Key', function () {
     await pool.end()
     expect(ofOne.length).to.equal(5)
     for (const { operationId } of ofOne) {
-      const { status, text } = await post(live, await goodOf(operationId), key)
+      const { status, text, headers } = await post(live, await goodOf(operationId), key)
+      expect(headers.get(RESOURCE)).to.equal(null)
       expect([status, text]).to.deep.equal([
         409,
         'Idempotency-Key: this key was used before, by an earlier version of Tally, which did not record its resource',

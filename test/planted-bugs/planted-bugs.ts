@@ -439,6 +439,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/loader/watch-lag'],
   },
   {
+    name: 'the 409 for a used key says in its text alone what was made',
+    file: 'shared/http/error-responder.ts',
+    right: "headers: { 'Idempotency-Resource': earlierResource } }",
+    wrong: 'headers: {} }',
+    suites: ['contract/keyed-operations'],
+  },
+  {
     name: 'a reset does not wait for reports under way',
     file: 'shared/postgres/test-worlds.ts',
     right: 'await db.query(TAKE_ALONE, [companyId])',
