@@ -836,7 +836,7 @@ export interface paths {
          *     The value of a property is the text by which `GET /v2/events/aggregate` finds it. Events whose property is
          *     null, a list, an object, an empty text or a text of more than 500 characters are in `without`. Usage by property
          *     is read from the events. If the range has more than 5,000,000 events or 1,000,000 values, the answer is 422:
-         *     give an `account_id` or a shorter range.
+         *     give an `account_id` or a shorter range. An account key may not use `property`.
          */
         readonly get: operations["getUsage"];
         readonly put?: never;
@@ -856,7 +856,7 @@ export interface paths {
         };
         /**
          * List the currencies in use
-         * @description All currencies in which usage was ever reported, by code. A currency that was only granted is listed once usage is reported in it.
+         * @description All currencies in which usage was ever reported, by code. A currency that was only granted is listed once usage is reported in it. With an account key: the currencies of its account's usage, with the first and the last UTC day of that usage.
          */
         readonly get: operations["listCurrencies"];
         readonly put?: never;
@@ -1364,13 +1364,13 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description The keys of the company, in order of creation, including keys that have ended. A key itself is never shown again, only its last characters.
+         * @description The keys of the company, in order of creation, including keys that have ended. A key itself is never shown again, only its last characters. Account keys are left out, unless you give their `account_id`.
          */
         readonly get: operations["listApiKeys"];
         readonly put?: never;
         /**
          * Issue an API key
-         * @description Only this answer shows the key, because Tally stores only its digest. The new key cannot have a permission that your key lacks, or a later end than your key. Otherwise the answer is 403. If you lost the answer, revoke the key and issue another. The list shows the lost key, and the 409 of a repeat names it.
+         * @description Only this answer shows the key, because Tally stores only its digest. The new key cannot have a permission that your key lacks, or a later end than your key. Otherwise the answer is 403. If you lost the answer, revoke the key and issue another. The list shows the lost key, and the 409 of a repeat names it. With `account_id` it is an account key, for a web page that shows a customer its own usage. It may read this one account, and any other is not found (404). Its permission is `read:account`, which a key with `read:all` may give, and it must end within 31 days.
          */
         readonly post: operations["createApiKey"];
         readonly delete?: never;
@@ -3419,7 +3419,7 @@ export interface components {
          * @example read:all
          * @enum {string}
          */
-        readonly Permission: "read:all" | "write:all" | "manage:keys";
+        readonly Permission: "read:all" | "write:all" | "manage:keys" | "read:account";
         /**
          * @example [
          *       "read:all",
@@ -3439,7 +3439,9 @@ export interface components {
             /** @description What it is called in the list. */
             readonly name: string;
             readonly permissions: components["schemas"]["Permissions"];
-            /** @description The time at which it expires. By default it does not expire. */
+            /** @description Makes an account key, which reads only this account. `permissions` must then be `read:account` alone, and `expires_at` must be within 31 days from now. */
+            readonly account_id?: components["schemas"]["AccountId"] | null;
+            /** @description The time at which it expires. By default it does not expire; with `account_id` it is required. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
@@ -3464,6 +3466,8 @@ export interface components {
             /** @description The last four of the key. */
             readonly last_characters: string;
             readonly permissions: readonly components["schemas"]["Permission"][];
+            /** @description The only account that it may read, if it is an account key. */
+            readonly account_id?: components["schemas"]["AccountId"];
             /** @enum {string} */
             readonly status: "active" | "expired" | "revoked";
             readonly created_at: components["schemas"]["UnixTimestamp"];
@@ -3497,6 +3501,8 @@ export interface components {
             };
             /** @description The id of its rows in the views of analysts. Each reset gives a test company another one. */
             readonly namespace_id: components["schemas"]["Uuid"];
+            /** @description The only account that the key may read. Null if it is not an account key. */
+            readonly account_id: components["schemas"]["AccountId"] | null;
             readonly api_key: components["schemas"]["ApiKey"];
             /** @description The company's time, which for a test company is the time of its clock. */
             readonly now: components["schemas"]["UnixTimestamp"];
@@ -3644,7 +3650,7 @@ export interface components {
                 readonly "text/plain": "Invalid API key";
             };
         };
-        /** @description The key lacks a permission that this operation needs, or the request would give a key more than this key has. Or the key belongs to a live company, and the operation is for test companies. */
+        /** @description The key lacks a permission that this operation needs, or the request would give a key more than this key has. Or the key belongs to a live company, and the operation is for test companies. Or an account key uses a parameter that is not for it. */
         readonly Forbidden: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3654,7 +3660,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description Your namespace has no such resource. */
+        /** @description Your namespace has no such resource, or the key is of another account. */
         readonly NotFound: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3673,9 +3679,14 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description The resource exists already, or is in a state that does not allow this. Or the Idempotency-Key was used before; the text names the resource of that request. */
+        /** @description The resource exists already, or is in a state that does not allow this. Or the Idempotency-Key was used before; the text names the resource of that request, and so does the header Idempotency-Resource. */
         readonly Conflict: {
             headers: {
+                /**
+                 * @description The id of what the first request with this Idempotency-Key made or changed: of a report its first event, of a refill configuration `account_…/metric_…`, of a move of the clock the company. It is absent if the 409 has another reason.
+                 * @example account_0f8fad5bd9cb469fa16570867728950e
+                 */
+                readonly "Idempotency-Resource"?: string;
                 readonly [name: string]: unknown;
             };
             content: {
@@ -4997,6 +5008,7 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
@@ -7204,6 +7216,8 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last key of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
+                /** @description Only account keys of this account. */
+                readonly account_id?: components["schemas"]["AccountId"];
             };
             readonly header?: never;
             readonly path?: never;

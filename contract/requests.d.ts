@@ -3376,6 +3376,7 @@ export interface operations {
             readonly query: {
                 readonly limit: number;
                 readonly starting_after?: string;
+                readonly account_id?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -3402,7 +3403,8 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    readonly permissions: readonly ("read:all" | "write:all" | "manage:keys")[];
+                    readonly permissions: readonly ("read:all" | "write:all" | "manage:keys" | "read:account")[];
+                    readonly account_id?: string;
                     readonly expires_at?: number;
                 };
             };
@@ -3449,7 +3451,7 @@ export interface operations {
                 readonly "application/json": {
                     readonly overlap_seconds?: number;
                     readonly old_key_ends_at?: number;
-                    readonly permissions?: readonly ("read:all" | "write:all" | "manage:keys")[];
+                    readonly permissions?: readonly ("read:all" | "write:all" | "manage:keys" | "read:account")[];
                     readonly expires_at?: number | null;
                 };
             };

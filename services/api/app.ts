@@ -113,7 +113,7 @@ export function apiApp(
       current: currentEvent(pool, findStored),
       revisions: eventRevisions(pool, findStored),
     }),
-    ...currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)))),
+    ...currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)), usage)),
     ...productOperations(work),
     ...priceOperations(work),
     ...rateCardOperations(work),

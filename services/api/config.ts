@@ -3,6 +3,7 @@ import { CACHED_MAX } from '../../shared/clickhouse/usage/closed-sums.ts'
 import { readHost, readPort } from '../../shared/config/common-settings.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { type BrowserOrigins, isOrigin } from '../../shared/http/browser-origins.ts'
 import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
@@ -30,6 +31,7 @@ export function readApiConfig(read: EnvReader) {
         about: 'whether the console is served at /console; its page has no data, and asks for a key',
         default: 'on',
       }) === 'on',
+    browserOrigins: readBrowserOrigins(read),
     emptyEveryMs: EMPTY_EVERY_MS,
     warming: {
       accountsMax: read.integer('API_WARM_ACCOUNTS', {
@@ -43,6 +45,19 @@ export function readApiConfig(read: EnvReader) {
       wokenAfterMs: WOKEN_AFTER_MS,
     },
   }
+}
+
+function readBrowserOrigins(read: EnvReader): BrowserOrigins {
+  const text = read.optional('BROWSER_ORIGINS', {
+    about:
+      'the origins of web pages that may call Tally with an account key, such as https://app.example.com, with commas between them; unset: none',
+  })
+  const origins = text?.split(',').map((origin) => origin.trim()) ?? []
+  for (const origin of origins.filter((one) => !isOrigin(one)))
+    read.refuse(
+      `BROWSER_ORIGINS has ${JSON.stringify(origin)}, which is no origin such as https://app.example.com, without a path`,
+    )
+  return new Set(origins)
 }
 
 const CLICKHOUSE_CONNECTIONS = 10

@@ -91,6 +91,7 @@ export function openApi(
         log: apiLog,
         bodyBytesMax: api.bodyBytesMax,
         servesConsole: api.servesConsole,
+        browserOrigins: api.browserOrigins,
         ...(nowMs === undefined ? {} : { nowMs }),
         ...(admitWrite === undefined ? {} : { admitWrite }),
       },

@@ -23,7 +23,7 @@ export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCo
     const secret = newApiKey(mode)
     await writeSecretFile(keyFile, `${secret}\n`)
     await makeCompany(pool, { name, mode }, async (db, companyId) => {
-      const terms = { permissions: PERMISSIONS, expiresAt: null }
+      const terms = { permissions: PERMISSIONS, accountId: null, expiresAt: null }
       await issueKey(db, null, { companyId, name: 'first key', secret, ...terms })
     })
   }

@@ -3,8 +3,11 @@ import { digestOfSecret, isSecret, newSecret } from './random-secret.ts'
 /** Whether a company's data is real (live) or for tests. */
 export type Mode = 'live' | 'test'
 
+/** The permissions that keys of a company can have. */
 export const PERMISSIONS = ['read:all', 'write:all', 'manage:keys'] as const
-export type Permission = (typeof PERMISSIONS)[number]
+/** The only permission of an account key, which reads one account. No other key has it. */
+export const READ_ACCOUNT = 'read:account' as const
+export type Permission = (typeof PERMISSIONS)[number] | typeof READ_ACCOUNT
 
 /**
  * Who makes a request. The caller and its namespace are found by the key alone, so a key reaches only one namespace.
@@ -15,6 +18,8 @@ export interface Caller {
   namespaceId: string
   mode: Mode
   permissions: readonly Permission[]
+  /** The only account that the caller may see; absent for a key of the whole company. */
+  accountId?: string
 }
 
 /** A caller, as the look-up of a key returns it. */

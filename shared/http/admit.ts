@@ -1,10 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Shares } from '../batching/shares.ts'
-import type { Caller } from '../domain/api-key.ts'
+import { type Caller, READ_ACCOUNT } from '../domain/api-key.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import { type FindCaller, findCallerOf, identify } from './authentication.ts'
 import { awaitRequest } from './body-slices.ts'
+import { answerPreflight, type BrowserOrigins, NO_ORIGINS, pageOf, showToPage } from './browser-origins.ts'
 import { bytesInFlight } from './bytes-in-flight.ts'
 import { noteCaller, notedCaller } from './callers.ts'
 import { setCommonHeaders } from './common-headers.ts'
@@ -22,7 +23,12 @@ export interface AdmitOptions {
   requests: RequestMetrics
   /** @see OperationsAppOptions.admitWrite */
   admitWrite?: () => void
+  /** @see OperationsAppOptions.browserOrigins */
+  browserOrigins?: BrowserOrigins
 }
+
+/** Requests that are not in openapi.yaml are counted under this one route, because their paths may be any text. */
+export const OTHER_ROUTES = 'other'
 
 /**
  * Runs before an Express app: finds the caller of a request, counts the caller's open requests, and begins the
@@ -34,9 +40,12 @@ export interface AdmitOptions {
 export function admit(
   app: RequestListener,
   operations: readonly Operation[],
-  { findCaller, limits: { wrongKeys }, log, requests, admitWrite = () => undefined }: AdmitOptions,
+  options: AdmitOptions,
 ): RequestListener {
+  const { findCaller, log, requests, admitWrite = () => undefined, browserOrigins = NO_ORIGINS } = options
+  const access = { findCaller, wrongKeys: options.limits.wrongKeys }
   const find = matcher(operations)
+  const isPreflight = preflights(find, browserOrigins, requests(OTHER_ROUTES))
   const observers = new Map(operations.map((operation) => [operation, requests(routeOf(operation))]))
   const fail = answerError(log)
 
@@ -47,6 +56,7 @@ export function admit(
   /** Begins a request in its turn. No promise is made in the usual case, in which the request need not wait. */
   const begin = (caller: Caller, req: IncomingMessage, res: ServerResponse) => {
     noteCaller(req, caller)
+    if (caller.accountId !== undefined) showToPage(req, res, browserOrigins)
     countUnderWay(caller.companyId, res)
     const turn = awaitRequest(() => isAwaited(req, res), caller.companyId)
     if (turn === undefined) app(req, res)
@@ -61,13 +71,20 @@ export function admit(
   }
   const beginUnknown = async (
     found: Exclude<ReturnType<FindCaller>, Caller>,
+    operation: Operation,
     req: IncomingMessage,
     res: ServerResponse,
   ) => {
-    begin(await identify(req, { findCaller, wrongKeys }, found), req, res)
+    try {
+      begin(await identify(req, access, found), req, res)
+    } catch (err) {
+      // A page can then tell a key that has ended from a broken connection.
+      if (isForAccounts(operation) && notedCaller(req) === undefined) showToPage(req, res, browserOrigins)
+      refuse(err, req, res)
+    }
   }
-
   return (req, res) => {
+    if (isPreflight(req, res)) return
     const operation = notedCaller(req) === undefined ? find(req) : undefined
     if (operation === undefined) {
       app(req, res)
@@ -82,10 +99,7 @@ export function admit(
       return
     }
     const found = findCallerOf(req, findCaller)
-    if (found === undefined || found instanceof Promise)
-      beginUnknown(found, req, res).catch((err: unknown) => {
-        refuse(err, req, res)
-      })
+    if (found === undefined || found instanceof Promise) void beginUnknown(found, operation, req, res)
     else
       try {
         begin(found, req, res)
@@ -97,6 +111,34 @@ export function admit(
 
 /** The route under which requests of an operation are counted. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
+
+/**
+ * Makes the function that answers preflights: the question of a browser whether a page may send a request with a key.
+ * Pages may ask what account keys may.
+ *
+ * @returns whether a request was a preflight, and is answered
+ */
+function preflights(
+  find: ReturnType<typeof matcher>,
+  origins: BrowserOrigins,
+  observe: ReturnType<RequestMetrics>,
+): (req: IncomingMessage, res: ServerResponse) => boolean {
+  return (req, res) => {
+    if (req.method !== 'OPTIONS') return false
+    const { 'access-control-request-method': method } = req.headers
+    const page = pageOf(req, origins)
+    if (page === undefined || method === undefined) return false
+    const operation = find({ method, url: req.url })
+    if (operation === undefined || !isForAccounts(operation)) return false
+    observe(res)
+    setCommonHeaders(res)
+    answerPreflight(res, page)
+    return true
+  }
+}
+
+/** Whether an account key may ask for an operation. */
+const isForAccounts = ({ permissions }: Operation): boolean => permissions?.includes(READ_ACCOUNT) === true
 
 /** Whether an operation that needs a key may change data. */
 const isWrite = ({ permissions }: Operation): boolean => permissions?.includes('read:all') === false
@@ -112,7 +154,9 @@ interface PathNode {
 }
 
 /** Returns a function that finds the operation of a request, among those that need a key. */
-function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Operation | undefined {
+function matcher(
+  operations: readonly Operation[],
+): (req: Pick<IncomingMessage, 'method' | 'url'>) => Operation | undefined {
   const roots = new Map<string, PathNode>()
   for (const operation of operations) {
     if (operation.permissions === undefined) continue

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../config/project-root.ts'
-import { type Permission, PERMISSIONS } from '../domain/api-key.ts'
+import { type Permission, PERMISSIONS, READ_ACCOUNT } from '../domain/api-key.ts'
 
 /** The parts of an OpenAPI document that Tally's own code reads. Only the validator reads the rest. */
 export interface OpenApiDocument {
   info: { version: string }
   paths: Record<string, Record<string, OperationObject>>
-  components: { schemas: Record<string, object> }
+  components: { schemas: Record<string, object>; parameters: Record<string, Parameter> }
 }
 
 interface OperationObject {
@@ -56,6 +56,8 @@ export interface Operation {
   path: string
   /** A key needs one of these permissions; undefined for operations that need no key. */
   permissions: readonly Permission[] | undefined
+  /** Where a request names an account, in the parameter `account_id`; undefined if it has no such parameter. */
+  accountIn: 'path' | 'query' | undefined
   /** The 2xx status of its successful answer. */
   status: number
 }
@@ -78,6 +80,7 @@ export function listOperations(document: OpenApiDocument): Operation[] {
       method: method as Operation['method'],
       path,
       permissions: permissionsOf(operation),
+      accountIn: accountPlaceOf(document, operation),
       status: Number(Object.keys(operation.responses).find((status) => status.startsWith('2'))),
     })),
   )
@@ -96,9 +99,21 @@ export function operationById(id: string): Operation {
 function permissionsOf({ operationId, security }: OperationObject): Permission[] | undefined {
   if (security?.length === 0) return undefined
   return (security ?? [{}]).map(({ ApiKey: [name = 'read:all'] = [] }) => {
-    const permission = PERMISSIONS.find((one) => one === name)
+    const permission = [...PERMISSIONS, READ_ACCOUNT].find((one) => one === name)
     if (permission === undefined)
       throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
     return permission
   })
+}
+
+const PARAMETER = '#/components/parameters/'
+
+function accountPlaceOf(
+  { components }: OpenApiDocument,
+  { parameters = [] }: OperationObject,
+): Operation['accountIn'] {
+  const place = parameters
+    .map((parameter) => components.parameters[parameter.$ref?.replace(PARAMETER, '') ?? ''] ?? parameter)
+    .find(({ name }) => name === 'account_id')?.in
+  return place === 'path' || place === 'query' ? place : undefined
 }

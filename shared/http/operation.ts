@@ -3,11 +3,12 @@ import type { components, operations } from '../../contract/operations.d.ts'
 import type { operations as requests } from '../../contract/requests.d.ts'
 import type { Caller } from '../domain/api-key.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
+import { limitToAccount, requireOwnAnswer } from './account-scope.ts'
 import { callerOf, idempotencyKeyOf } from './authentication.ts'
 import { aheadMsOf, nowOf } from './enter-world.ts'
 import { goneSignal } from './gone-signal.ts'
 import { limitRate } from './limit-rate.ts'
-import { operationById } from './openapi-document.ts'
+import { type Operation as ContractOperation, operationById } from './openapi-document.ts'
 import type { Handler, Handlers } from './operations-app.ts'
 import type { RawBody } from './read-json-body.ts'
 import { isAwaited } from './request-deadline.ts'
@@ -79,20 +80,24 @@ export const operation = <Id extends OperationId>(
   id: Id,
   answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
   options: Omit<Handler, 'handle'> = {},
-): Operation => ({ id, ...options, handle: handlerOf(answer, operationById(id).status) })
+): Operation => ({ id, ...options, handle: handlerOf(answer, operationById(id)) })
 
 function handlerOf<Id extends OperationId>(
   answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
-  status: number,
+  contract: ContractOperation,
 ): RequestHandler {
+  const limit = limitToAccount(contract)
   return async (req, res) => {
+    const caller = callerOf(res)
+    const { accountId } = caller
+    const asked = accountId === undefined ? req : limit(req, accountId)
     // Only here do values that the validator has checked get their types.
-    const { body, params, query } = req as unknown as Pick<RequestOf<Id>, 'body' | 'params' | 'query'>
+    const { params, query } = asked as unknown as Pick<RequestOf<Id>, 'params' | 'query'>
     const request: RequestOf<Id> = {
-      body,
+      body: req.body as RequestOf<Id>['body'],
       params,
       query,
-      caller: callerOf(res),
+      caller,
       now: Math.floor(nowOf(res).getTime() / 1_000),
       clock: () => nowOf(res),
       aheadMs: aheadMsOf(res),
@@ -103,7 +108,8 @@ function handlerOf<Id extends OperationId>(
       isAwaited: () => isAwaited(req, res),
     }
     const answered = await answer(request)
-    res.status(status).json(answered)
+    if (accountId !== undefined) requireOwnAnswer(answered, accountId)
+    res.status(contract.status).json(answered)
   }
 }
 

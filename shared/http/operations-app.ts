@@ -5,8 +5,9 @@ import type { Logger } from '../logging/logger.ts'
 import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
-import { admit, requireAnswersRead, routeOf } from './admit.ts'
+import { admit, OTHER_ROUTES, requireAnswersRead, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
+import type { BrowserOrigins } from './browser-origins.ts'
 import { notedCaller } from './callers.ts'
 import { checkQuery } from './check-query.ts'
 import { setCommonHeaders } from './common-headers.ts'
@@ -69,6 +70,8 @@ export interface OperationsAppOptions {
   handlersCheckText?: boolean
   /** Handlers of requests that are not in openapi.yaml, such as those for the files of web pages. */
   otherHandlers?: readonly RequestHandler[]
+  /** The origins of web pages that may read the answers to account keys. Default: none. */
+  browserOrigins?: BrowserOrigins
   /** Counts requests by route. */
   requests?: RequestMetrics
   /** Whether Tally's own answers are checked against openapi.yaml, too. Only tests set it. */
@@ -139,9 +142,6 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const ours = operations.filter(({ operationId }) => operationId in handlers)
   return admit(app, ours, { ...options, requests })
 }
-
-/** Requests that are not in openapi.yaml are counted under this one route, because their paths may be any text. */
-const OTHER_ROUTES = 'other'
 
 /** Counts requests that `admit` has not counted. */
 function observerOf(requests: RequestMetrics): (route: string) => RequestHandler {

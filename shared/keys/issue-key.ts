@@ -1,6 +1,6 @@
 import { digestOfApiKey, lastCharactersOf } from '../domain/api-key.ts'
 import { newUuid } from '../domain/ids.ts'
-import { type KeyTerms, requireGivable } from '../domain/key-terms.ts'
+import { type KeyTerms, requireFitting, requireGivable } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { type ApiKey, apiKeyRepository } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
@@ -20,13 +20,15 @@ export interface WantedKey extends KeyTerms {
  * company.
  *
  * @throws DomainError forbidden when the giver lacks a permission of the new key or expires before it; unprocessable
- *   when the new key would already have expired; unauthenticated when the giver's key has expired or was revoked since
- *   the request arrived
+ *   when the new key would already have expired, or its terms do not fit together; unauthenticated when the giver's key
+ *   has expired or was revoked since the request arrived
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted
   const locked = await apiKeyRepository(db).lock(companyId, idsOf(giver))
-  requireGivable(termsOfGiver(giver, locked), wanted)
+  const terms = termsOfGiver(giver, locked)
+  requireFitting(wanted, new Date())
+  requireGivable(terms, wanted)
   if (expiresAt !== null && expiresAt <= new Date()) throw endedAlready()
   const made = await insertKey(db, giver, wanted)
   await auditTrailRepository(db).insert({
@@ -50,12 +52,14 @@ export const insertKey = (db: PoolClient, giver: GiverId, wanted: WantedKey): Pr
     digest: digestOfApiKey(wanted.secret),
     lastCharacters: lastCharactersOf(wanted.secret),
     permissions: wanted.permissions,
+    accountId: wanted.accountId,
     expiresAt: wanted.expiresAt,
     issuedBy: giver,
   })
 
 /** Terms in the form of the audit trail. */
-export const termsToChanges = ({ permissions, expiresAt }: KeyTerms) => ({
+export const termsToChanges = ({ permissions, accountId, expiresAt }: KeyTerms) => ({
   permissions,
+  ...(accountId === null ? {} : { account_id: accountId }),
   expires_at: expiresAt === null ? null : Math.floor(expiresAt.getTime() / 1_000),
 })

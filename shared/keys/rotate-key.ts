@@ -1,4 +1,4 @@
-import { type RotationTerms, termsAfterRotation } from '../domain/key-terms.ts'
+import { requireFitting, type RotationTerms, termsAfterRotation } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { type ApiKey, apiKeyRepository, type KeyEnd, type LockedApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
@@ -34,7 +34,7 @@ export interface RotatedKey {
  *
  * @returns undefined when the company has no such key
  * @throws DomainError conflict when the key was rotated before or is not valid any more; forbidden as in
- *   termsAfterRotation; unprocessable as in termsAfterRotation, or for a time that is out of range; unauthenticated
+ *   termsAfterRotation; unprocessable as in termsAfterRotation and requireFitting, or for a time that is out of range; unauthenticated
  *   when the giver's key has expired or was revoked since the request arrived
  */
 export async function rotateKey(
@@ -51,6 +51,7 @@ export async function rotateKey(
   requireRotatable(found)
   requireEnd(oldKeyEnd)
   const after = termsAfterRotation(terms, found, wanted)
+  requireFitting(after, new Date())
   if (after.expiresAt !== null && after.expiresAt <= new Date()) throw endedAlready()
   const made = await insertKey(db, giver, { companyId, name: found.name, secret, ...after })
   const old = await keys.replace(companyId, keyId, made.id, oldKeyEnd)

@@ -12,6 +12,8 @@ export interface NewApiKey {
   /** The last four characters of the secret, by which the owner recognizes a key. */
   lastCharacters: string
   permissions: readonly Permission[]
+  /** The only account that the key may see; null for a key of the whole company. */
+  accountId: string | null
   expiresAt: Date | null
   /** The key that issued this one; null when an operator issued it. */
   issuedBy: string | null
@@ -61,6 +63,7 @@ interface ApiKeyRow {
   name: string
   last_characters: string
   permissions: Permission[]
+  account_id: string | null
   created_at: Date
   expires_at: Date | null
   revoked_at: Date | null
@@ -89,17 +92,18 @@ interface CallerRow {
   namespace_id: string
   mode: Mode
   permissions: Permission[]
+  account_id: string | null
   ends_in_ms: number | null
 }
 
-const COLUMNS = `key_id, company_id, name, last_characters, permissions, created_at, expires_at, revoked_at, issued_by,
-  replaced_by, last_used_at`
+const COLUMNS = `key_id, company_id, name, last_characters, permissions, account_id, created_at, expires_at, revoked_at,
+  issued_by, replaced_by, last_used_at`
 const INSERT = `
-  INSERT INTO api_keys (key_id, company_id, name, digest, last_characters, permissions, expires_at, issued_by)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  INSERT INTO api_keys (key_id, company_id, name, digest, last_characters, permissions, account_id, expires_at, issued_by)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   RETURNING ${COLUMNS}`
 const FIND_CALLERS = `
-  SELECT k.digest, k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions,
+  SELECT k.digest, k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions, k.account_id,
     (extract(epoch FROM k.expires_at - at) * 1000)::float8 AS ends_in_ms
   FROM api_keys k
   JOIN companies c ON c.company_id = k.company_id
@@ -111,8 +115,8 @@ const FIND_WITH_COMPANY = `
   SELECT k.*, c.name AS company, c.mode
   FROM (SELECT ${COLUMNS} FROM api_keys WHERE key_id = $1) AS k JOIN companies AS c USING (company_id)`
 const FIND_COMPANY = 'SELECT company_id FROM api_keys WHERE key_id = $1'
-const LIST = `
-  SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1
+const listStatement = (ofAccount: string): string => `
+  SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1 AND ${ofAccount}
     AND ($3::uuid IS NULL OR (created_at, key_id) >
       (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
   ORDER BY created_at, key_id LIMIT $2`
@@ -137,7 +141,7 @@ const LIST_ENDING = `
   FROM api_keys k
   JOIN companies c ON c.company_id = k.company_id
   LEFT JOIN api_keys s ON s.key_id = k.replaced_by
-  WHERE k.revoked_at IS NULL AND k.expires_at > clock_timestamp()
+  WHERE k.account_id IS NULL AND k.revoked_at IS NULL AND k.expires_at > clock_timestamp()
     AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
     AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
   ORDER BY k.expires_at LIMIT $2`
@@ -157,9 +161,7 @@ export const apiKeyRepository = (db: Queryable) => ({
    */
   async insert(key: NewApiKey): Promise<ApiKey> {
     await lockCreation(db, 'api_keys', key.companyId)
-    const { id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy } = key
-    const values = [id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy]
-    return (await findOne(db, INSERT, values)) as ApiKey
+    return (await findOne(db, INSERT, valuesOf(key))) as ApiKey
   },
 
   /** Finds the callers that these keys belong to, in the given order; undefined for a key that is not valid now. */
@@ -193,14 +195,11 @@ export const apiKeyRepository = (db: Queryable) => ({
   /**
    * Lists the keys of a company in order of creation.
    *
-   * @throws DomainError malformed when startingAfter is no key of the company
+   * @param accountId lists the keys of this account; undefined lists the keys of the whole company
+   * @throws DomainError malformed when startingAfter is no key of the list
    */
-  async list(companyId: string, { limit, startingAfter }: PageRequest): Promise<Page<ApiKey>> {
-    if (startingAfter !== undefined && (await this.find(companyId, startingAfter)) === undefined)
-      throw unknownCursor()
-    const { rows } = await db.query<ApiKeyRow>(LIST, [companyId, limit + 1, startingAfter ?? null])
-    return pageOf(rows.map(apiKeyFromRow), limit)
-  },
+  list: (companyId: string, page: PageRequest, accountId?: string) =>
+    listKeys(db, companyId, page, accountId),
 
   /** Locks these keys of a company, in order of their ids, until the transaction ends. Within a transaction. */
   async lock(companyId: string, keyIds: readonly string[]): Promise<Map<string, LockedApiKey>> {
@@ -220,7 +219,10 @@ export const apiKeyRepository = (db: Queryable) => ({
     return rows.map(lockedFromRow)[0]
   },
 
-  /** Lists keys of all companies that expire within some days and are probably still needed, the soonest first. */
+  /**
+   * Lists keys of all companies that expire within some days and are probably still needed, the soonest first. Account
+   * keys are left out, because they always expire soon.
+   */
   async listEnding(days: number, limit: number): Promise<EndingKey[]> {
     const { rows } = await db.query<EndingRow>(LIST_ENDING, [days, limit])
     return rows.map((row) => ({
@@ -244,6 +246,35 @@ export const apiKeyRepository = (db: Queryable) => ({
 /** When a rotated key expires: at an instant, or so many seconds from now by the database's clock. */
 export type KeyEnd = { at: Date } | { afterS: number }
 
+/** The values of a new row, in the order of INSERT. */
+const valuesOf = (key: NewApiKey): unknown[] => [
+  key.id,
+  key.companyId,
+  key.name,
+  key.digest,
+  key.lastCharacters,
+  key.permissions,
+  key.accountId,
+  key.expiresAt,
+  key.issuedBy,
+]
+
+async function listKeys(
+  db: Queryable,
+  companyId: string,
+  { limit, startingAfter }: PageRequest,
+  accountId: string | undefined,
+): Promise<Page<ApiKey>> {
+  if (startingAfter !== undefined) {
+    const last = await findOne(db, FIND, [companyId, startingAfter])
+    if (last === undefined || last.accountId !== (accountId ?? null)) throw unknownCursor()
+  }
+  const text = listStatement(accountId === undefined ? 'account_id IS NULL' : 'account_id = $4')
+  const values = [companyId, limit + 1, startingAfter ?? null]
+  const { rows } = await db.query<ApiKeyRow>(text, accountId === undefined ? values : [...values, accountId])
+  return pageOf(rows.map(apiKeyFromRow), limit)
+}
+
 async function findOne(db: Queryable, text: string, values: unknown[]): Promise<ApiKey | undefined> {
   const { rows } = await db.query<ApiKeyRow>(text, values)
   return rows.map(apiKeyFromRow)[0]
@@ -255,6 +286,7 @@ const callerFromRow = (row: CallerRow): FoundCaller => ({
   namespaceId: row.namespace_id,
   mode: row.mode,
   permissions: row.permissions,
+  ...(row.account_id === null ? {} : { accountId: row.account_id }),
   ...(row.ends_in_ms === null ? {} : { endsInMs: row.ends_in_ms }),
 })
 
@@ -264,6 +296,7 @@ const apiKeyFromRow = (row: ApiKeyRow): ApiKey => ({
   name: row.name,
   lastCharacters: row.last_characters,
   permissions: row.permissions,
+  accountId: row.account_id,
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   revokedAt: row.revoked_at,

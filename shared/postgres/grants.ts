@@ -295,7 +295,7 @@ export const grantRepository = (db: Queryable) => ({
   /**
    * Lists grants in order of creation, the oldest or the newest first.
    *
-   * @throws DomainError malformed when startingAfter is no grant of the namespace
+   * @throws DomainError malformed when startingAfter is no grant of the namespace, or of another account than the filter's
    */
   async list(
     namespaceId: string,
@@ -303,8 +303,13 @@ export const grantRepository = (db: Queryable) => ({
     page: PageRequest,
   ): Promise<Page<Grant>> {
     const { limit, startingAfter, order = 'oldest' } = page
-    if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
-      throw unknownCursor()
+    if (startingAfter !== undefined) {
+      const last = await this.find(namespaceId, startingAfter)
+      // A grant of another account is refused as an unknown one is. Otherwise its place in the list would tell an account
+      // key that the grant exists, and when it was created.
+      if (last === undefined || (accountId !== undefined && last.accountId !== accountId))
+        throw unknownCursor()
+    }
     await readInIndexOrder(db)
     const filter = [accountId ?? null, source ?? null]
     const values = [namespaceId, limit + 1, ...filter, startingAfter ?? null, contractId ?? null]

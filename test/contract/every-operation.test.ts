@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
-import { type Mode, newApiKey, type Permission, PERMISSIONS } from '../../shared/domain/api-key.ts'
+import {
+  type Mode,
+  newApiKey,
+  type Permission,
+  PERMISSIONS,
+  READ_ACCOUNT,
+} from '../../shared/domain/api-key.ts'
 import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
@@ -130,8 +136,9 @@ describe('every operation of openapi.yaml', function () {
         ])
       }
       if (statuses.includes('404')) {
-        const stranger = new ApiClient(tally.url, tally.testKey)
-        const missing = await send(stranger, operation, tries.missing?.(world) ?? good)
+        const ofAccount = tries.missingToAccountKey?.(world)
+        const stranger = new ApiClient(tally.url, ofAccount ? await accountKey(api, world) : tally.testKey)
+        const missing = await send(stranger, operation, ofAccount ?? tries.missing?.(world) ?? good)
         expect([missing.status, missing.text]).to.deep.equal([404, 'not found'])
       }
       if (statuses.includes('409')) {
@@ -223,6 +230,14 @@ async function makeKey(
   await insertKey(pool, { companyId, key, permissions: [...permissions] })
   return key
 }
+
+/** Makes a key of the spare account. */
+async function accountKey(api: ApiClient, { spare }: World): Promise<string> {
+  const body = { name: 'k', account_id: spare.account, permissions: [READ_ACCOUNT], expires_at: inAnHour() }
+  return (await api.create<{ key: string }>('/v2/api-keys', body)).key
+}
+
+const inAnHour = () => Math.floor(Date.now() / 1_000) + 3_600
 
 /** Whether an operation has the limit of reports and corrections, not that of other requests. */
 const countsEvents = ({ path, method }: Operation): boolean =>

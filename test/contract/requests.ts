@@ -16,6 +16,8 @@ export interface Tries {
   good: (world: World) => Request | Promise<Request>
   /** A request for an unknown resource, for operations that list 404. Without it, another company sends `good`. */
   missing?: (world: World) => Request
+  /** A request that answers 404 only to an account key, which is one of another account than `account`. */
+  missingToAccountKey?: (world: World) => Request
   conflict?: (world: World) => Request | Promise<Request>
   impossible?: (world: World) => Request | Promise<Request>
 }
@@ -256,7 +258,10 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     impossible: fixed('/v2/metrics/usage/monthly?start_at=5&end_at=5'),
   },
 
-  listGrants: { good: fixed('/v2/grants') },
+  listGrants: {
+    good: fixed('/v2/grants'),
+    missingToAccountKey: ({ account }) => ({ target: `/v2/grants?account_id=${account}` }),
+  },
   createGrant: {
     good: (world) => ({ target: '/v2/grants', body: grant(world) }),
     impossible: (world) => ({ target: '/v2/grants', body: { ...grant(world), account_id: NO_ACCOUNT } }),

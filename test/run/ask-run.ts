@@ -17,6 +17,8 @@ export interface RunTally {
   key: string
   /** A key of a test company. */
   testKey: string
+  /** The origin of a web page that may call it with an account key. A file may listen there. */
+  pageOrigin: string
   /** The processes that serve. */
   pids: number[]
   /** The environment of maintenance commands. */

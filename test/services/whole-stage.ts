@@ -136,7 +136,16 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
         listedUpTo,
         purges: sharing.purges,
       },
-      { ...timeouts, api: { bodyBytesMax: 262_144, servesConsole: false, emptyEveryMs: 60_000, warming } },
+      {
+        ...timeouts,
+        api: {
+          bodyBytesMax: 262_144,
+          servesConsole: false,
+          browserOrigins: new Set(),
+          emptyEveryMs: 60_000,
+          warming,
+        },
+      },
     )
     opened.push(api.warming)
     return api.handler

@@ -23,6 +23,7 @@ export async function insertKey(
     digest: digestOfApiKey(key),
     lastCharacters: key.slice(-4),
     permissions,
+    accountId: null,
     expiresAt: null,
     issuedBy: null,
   })

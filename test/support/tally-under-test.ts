@@ -4,6 +4,7 @@ import { makeFirstCompanies } from '../../services/standalone/first-companies.ts
 import { askRun, outputOf, type RunTally } from '../run/ask-run.ts'
 import type { Shared } from '../run/shared-engine.ts'
 import { type CommandResult, openPoolByHand, runProgram, serviceUrl, superuserUrl } from './by-hand.ts'
+import { findFreePort } from './free-port.ts'
 import { requireKafka } from './kafka.ts'
 import { LAYOUT } from './layout.ts'
 import { startOwnPostgres } from './own-postgres.ts'
@@ -26,6 +27,8 @@ export interface TallyUnderTest {
   testCompany: string
   /** The port of the service that serves a path, for tests that need a bare connection. */
   portOf(path: string): number
+  /** The origin of a web page that may call it with an account key; empty unless its settings name one. */
+  pageOrigin: string
   /** The processes that serve. */
   pids: number[]
   /** All their output so far. */
@@ -88,14 +91,13 @@ export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
 const OF_THE_SHARED = { RATE_LIMIT_WRONG_KEYS_PER_MIN: '100000' }
 
 /** Starts the Tally that the files of a test run share. */
-export const startRunTally = (): Promise<Shared<RunTally>> => start(OF_THE_SHARED)
+export async function startRunTally(): Promise<Shared<RunTally>> {
+  const pageOrigin = `http://127.0.0.1:${await findFreePort()}`
+  return start({ ...OF_THE_SHARED, BROWSER_ORIGINS: pageOrigin })
+}
 
-const underTest = ({ url, gatewayUrl, apiUrl, key, testKey, pids, commandEnv, postgres }: RunTally) => ({
-  url,
-  key,
-  testKey,
-  pids,
-  postgres,
+const underTest = ({ gatewayUrl, apiUrl, commandEnv, ...facts }: RunTally) => ({
+  ...facts,
   portOf: (path: string) => Number(new URL(path.startsWith('/v2/events') ? gatewayUrl : apiUrl).port),
   command: (...words: string[]) => runProgram('operator/main', commandEnv, ...words),
 })
@@ -115,6 +117,7 @@ async function startAsOne(env: Record<string, string>): Promise<Started> {
       apiUrl: url,
       key,
       testKey,
+      pageOrigin: env['BROWSER_ORIGINS'] ?? '',
       pids: [tally.process.pid ?? 0],
       commandEnv: { DATA_DIR: dataFolder },
       postgres: { serviceUrl: await serviceUrl(dataFolder), superuserUrl: await superuserUrl(dataFolder) },
@@ -145,6 +148,7 @@ async function startAsProcesses(env: Record<string, string>): Promise<Started> {
       apiUrl: api.url,
       key,
       testKey,
+      pageOrigin: env['BROWSER_ORIGINS'] ?? '',
       pids: [gateway, api].map(({ process }) => process.pid ?? 0),
       commandEnv: engines.env,
       postgres: { serviceUrl: engines.db.serviceUrl, superuserUrl: engines.db.superuserUrl },

@@ -8,7 +8,7 @@ import type { ListCurrencies } from './list-currencies.ts'
 /** The operation that lists the currencies in use. */
 export const currencyOperations = (list: ListCurrencies): Operation[] => [
   operation('listCurrencies', async ({ caller, query }) =>
-    pageToBody(await list(caller.namespaceId, pageIn(query)), currencyToBody),
+    pageToBody(await list(caller.namespaceId, pageIn(query), caller.accountId), currencyToBody),
   ),
 ]
 

@@ -8,6 +8,7 @@ export const apiKeyToBody = (key: ApiKey, now: Date): SchemaOf<'ApiKey'> => ({
   name: key.name,
   last_characters: key.lastCharacters,
   permissions: key.permissions,
+  ...present<SchemaOf<'ApiKey'>>({ account_id: key.accountId }),
   status: apiKeyStatus(key, now),
   created_at: secondsOf(key.createdAt),
   issued_by: key.issuedBy,

@@ -5,8 +5,9 @@ import { type Operation, operation, type RequestOf } from '../../../shared/http/
 import { issueKey } from '../../../shared/keys/issue-key.ts'
 import { revokeKey } from '../../../shared/keys/revoke-key.ts'
 import { type RotatedKey, rotateKey } from '../../../shared/keys/rotate-key.ts'
+import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import { apiKeyRepository, type KeyEnd } from '../../../shared/postgres/api-keys.ts'
-import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
@@ -28,6 +29,7 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
       return {
         company,
         namespace_id: namespaceId,
+        account_id: key.accountId,
         api_key: apiKeyToBody(key, new Date()),
         ...clockToBody(aheadMs, clock().getTime() - aheadMs),
         version,
@@ -35,20 +37,24 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
     }),
     operation('createApiKey', async (request) => {
       const { caller, body } = request
-      const { name, permissions, expires_at: expiresAt } = body
+      const { name, permissions, account_id: accountId = null, expires_at: expiresAt } = body
       const secret = newApiKey(caller.mode)
       const wanted = {
         companyId: caller.companyId,
         name,
         permissions,
+        accountId,
         expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
         secret,
       }
-      const made = await once(caller, attemptOf(request), idOf, (db) => issueKey(db, caller.keyId, wanted))
+      const made = await once(caller, attemptOf(request), idOf, async (db, namespaceId) => {
+        if (accountId !== null) await requireAccount(db, namespaceId, accountId)
+        return issueKey(db, caller.keyId, wanted)
+      })
       return { key: secret, api_key: apiKeyToBody(made, new Date()) }
     }),
     operation('listApiKeys', async ({ caller, query }) => {
-      const page = await apiKeyRepository(pool).list(caller.companyId, pageIn(query))
+      const page = await apiKeyRepository(pool).list(caller.companyId, pageIn(query), query.account_id)
       const now = new Date()
       return pageToBody(page, (key) => apiKeyToBody(key, now))
     }),
@@ -101,6 +107,12 @@ function endOf({ overlap_seconds: afterS, old_key_ends_at: at }: Rotation): KeyE
   if (afterS !== undefined && at === undefined) return { afterS }
   if (at !== undefined && afterS === undefined) return { at: new Date(at * 1_000) }
   throw new DomainError('unprocessable', 'overlap_seconds, old_key_ends_at: exactly one of them is required')
+}
+
+/** @throws DomainError unprocessable when there is no such account */
+async function requireAccount(db: PoolClient, namespaceId: string, accountId: string): Promise<void> {
+  if ((await accountRepository(db).find(namespaceId, accountId)) === undefined)
+    throw new DomainError('unprocessable', 'account_id: there is no such account')
 }
 
 function found<T>(key: T | undefined): T {

@@ -114,7 +114,8 @@ async function issue(args: readonly string[], pool: Pool, print: Print): Promise
   const expiresAt = parseExpiry(values['expires-at']) ?? null
   const company = await companyNamed(pool, values.company)
   const secret = newApiKey(company.mode)
-  const wanted = { companyId: company.id, name: values.name, permissions, expiresAt, secret }
+  const terms = { permissions, accountId: null, expiresAt }
+  const wanted = { companyId: company.id, name: values.name, secret, ...terms }
   const { id } = await inNamespace(pool, company.namespaceId, (db) => issueKey(db, null, wanted))
   if (!values.quiet) print(`key ${id} ${describe(company, permissions)}; it is shown this once:`)
   print(secret)

@@ -277,6 +277,7 @@ describe('npm run doctor', function () {
             companyId: company,
             name,
             permissions: ['read:all'],
+            accountId: null,
             secret: newApiKey('live'),
             expiresAt: days === null ? null : new Date(Date.now() + days * 86_400_000),
           })

@@ -25,10 +25,16 @@ import { until } from '../../support/until.ts'
 
 const MIB = 1_024 * 1_024
 const OPERATIONS = [
-  { operationId: 'x', method: 'get', path: '/v2/x/{id}', permissions: ['read:all'], status: 200 },
-  { operationId: 'all', method: 'get', path: '/v2/x/all', permissions: ['read:all'], status: 200 },
-  { operationId: 'more', method: 'get', path: '/v2/x/{id}/more', permissions: ['read:all'], status: 200 },
-] as const
+  { operationId: 'x', path: '/v2/x/{id}' },
+  { operationId: 'all', path: '/v2/x/all' },
+  { operationId: 'more', path: '/v2/x/{id}/more' },
+].map((operation) => ({
+  ...operation,
+  method: 'get' as const,
+  permissions: ['read:all' as const],
+  accountIn: undefined,
+  status: 200,
+}))
 /** The largest number of open requests of a company; see countUnderWay. */
 const UNDER_WAY_MAX = 1_000
 

@@ -24,7 +24,7 @@ describe('the uses of keys', function () {
   after(() => db.close())
   beforeEach(async () => {
     companyId = await makeCompany(db.pool, { name: randomUUID(), mode: 'test' }, async (client, id) => {
-      const wanted = { name: 'k', permissions: ['read:all' as const], expiresAt: null }
+      const wanted = { name: 'k', permissions: ['read:all' as const], accountId: null, expiresAt: null }
       keyId = (await issueKey(client, null, { companyId: id, ...wanted, secret: newApiKey('test') })).id
     })
   })

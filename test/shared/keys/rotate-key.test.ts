@@ -34,10 +34,17 @@ describe('rotation of keys', function () {
     const company = await companyRepository(db.pool).find(companyId)
     const within = <T>(work: (client: PoolClient) => Promise<T>) =>
       inNamespace(db.pool, company?.namespaceId ?? '', work)
-    const issue = (giver: string | null, permissions: readonly Permission[], expiresAt: Date | null) =>
-      within((client) =>
-        issueKey(client, giver, { companyId, name: 'k', permissions, expiresAt, secret: newApiKey('test') }),
+    const issue = (
+      giver: string | null,
+      permissions: readonly Permission[],
+      expiresAt: Date | null,
+      accountId: string | null = null,
+    ) => {
+      const terms = { permissions, accountId, expiresAt }
+      return within((client) =>
+        issueKey(client, giver, { companyId, name: 'k', secret: newApiKey('test'), ...terms }),
       )
+    }
     const rotate = (giver: string | null, keyId: string, wanted: Partial<Parameters<typeof rotateKey>[2]>) =>
       within((client) =>
         rotateKey(client, giver, {
