@@ -9,7 +9,7 @@ export type EventSource = { metric_id: string } | { currency: string }
 const CURRENCY = /^currency:([A-Za-z]{3})$/
 
 /**
- * Checks the form of a source as a user writes it: a metric's name or id, or `currency:usd`.
+ * Checks the form of a source as a user writes it: a metric's id, external id or name, or `currency:usd`.
  * @throws UsageError when the text has another form
  */
 export function requireSourceText(text: string): void {
@@ -19,9 +19,9 @@ export function requireSourceText(text: string): void {
 }
 
 /**
- * Finds the metric or currency that a user names: a metric's name or id, or `currency:usd`.
+ * Finds the metric or currency that a user names: a metric's id, external id or name, or `currency:usd`.
  *
- * @param create whether to make a missing metric
+ * @param create whether to make a missing metric, with the text as its external id and its name
  * @throws StartupError when there is no such metric, or several metrics have that name
  */
 export async function resolveSource(
@@ -35,6 +35,8 @@ export async function resolveSource(
     if ((await resources.findMetric(text)) === undefined) throw new StartupError(`there is no metric ${text}`)
     return { metric_id: text }
   }
+  const found = await resources.findMetricByExternalId(text)
+  if (found !== undefined) return { metric_id: found.id }
   const named = await resources.listMetricsNamed(text)
   const [first] = named
   if (named.length > 1)
@@ -43,5 +45,5 @@ export async function resolveSource(
     )
   if (first !== undefined) return { metric_id: first.id }
   if (!create) throw new StartupError(`there is no metric named ${JSON.stringify(text)}; --create makes it`)
-  return { metric_id: (await resources.createMetric(text)).id }
+  return { metric_id: (await resources.makeMetric(text)).id }
 }

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { printable } from '../../shared/text/printable.ts'
 import type { SchemaOf } from '../contract.ts'
@@ -41,12 +40,7 @@ export const tallyResources = (ask: Ask) => ({
   async ensureAccount(externalId: string, name = externalId): Promise<Account> {
     const before = await this.findAccountByExternalId(externalId)
     if (before !== undefined) return before
-    const body = JSON.stringify({ name, external_id: externalId })
-    const answer = await ask({ method: 'POST', path: '/v2/accounts', body })
-    if (answer.status === 200) return bodyOf(answer) as Account
-    const made = answer.status === 409 ? await this.findAccountByExternalId(externalId) : undefined
-    if (made === undefined) throw unexpected({ method: 'POST', path: '/v2/accounts' }, answer)
-    return made
+    return makeNamed<Account>(ask, '/v2/accounts', externalId, name)
   },
 
   findMetric: async (id: string) => (await allMetrics(ask)).find((metric) => metric.id === id),
@@ -55,27 +49,14 @@ export const tallyResources = (ask: Ask) => ({
   listMetricsNamed: async (name: string) =>
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
+  findMetricByExternalId: (externalId: string) =>
+    find<Metric>(ask, `/v2/metrics/external-id/${encodeURIComponent(externalId)}`),
+
   /**
-   * Makes a metric once, even when several callers ask for it at the same time. Tally allows metrics with the same
-   * name, so the request has an idempotency key that is made from the name.
+   * Makes a metric with this external id, which is its name, too. If another client makes it at the same time, the
+   * metric of that client is used.
    */
-  async createMetric(name: string): Promise<Metric> {
-    const request: HttpRequest = {
-      method: 'POST',
-      path: '/v2/metrics',
-      body: JSON.stringify({ name }),
-      headers: { 'Idempotency-Key': `tally-reporter/metric/${hash('sha256', name, 'hex')}` },
-    }
-    const answer = await ask(request)
-    if (answer.status === 200) return bodyOf(answer) as Metric
-    if (answer.status !== 409) throw unexpected(request, answer)
-    const [made] = await this.listMetricsNamed(name)
-    if (made === undefined)
-      throw new StartupError(
-        `a metric named ${JSON.stringify(name)} was made before, but it is renamed or archived now: give the id of a metric`,
-      )
-    return made
-  },
+  makeMetric: (externalId: string): Promise<Metric> => makeNamed<Metric>(ask, '/v2/metrics', externalId),
 
   /** @returns the total of all usage of a metric, as decimal text */
   async usageTotal(accountId: string, metricId: string): Promise<string> {
@@ -111,6 +92,23 @@ async function* list<T extends { id: string }>(ask: Ask, path: string): AsyncGen
     if (!page.has_more || last === undefined) return
     after = `&starting_after=${last.id}`
   }
+}
+
+/** Makes a resource, or finds the one that has got the external id in the meantime. */
+async function makeNamed<T>(ask: Ask, path: string, externalId: string, name = externalId): Promise<T> {
+  const request: HttpRequest = {
+    method: 'POST',
+    path,
+    body: JSON.stringify({ name, external_id: externalId }),
+  }
+  const answer = await ask(request)
+  if (answer.status === 200) return bodyOf(answer) as T
+  const made =
+    answer.status === 409
+      ? await find<T>(ask, `${path}/external-id/${encodeURIComponent(externalId)}`)
+      : undefined
+  if (made === undefined) throw unexpected(request, answer)
+  return made
 }
 
 async function find<T>(ask: Ask, path: string): Promise<T | undefined> {

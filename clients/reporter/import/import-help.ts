@@ -28,7 +28,7 @@ what it means
                           are refused, because day and month cannot be distinguished. Export ISO dates instead
   --utc-offset +HH:MM     the zone of times without a zone; UTC unless given
   --quantity COLUMN=METRIC
-                          a quantity, and its metric by name or id, or its currency: cost=currency:usd.
+                          a quantity, and its metric by id, external id or name, or its currency: cost=currency:usd.
                           Each quantity is an event of its own. An empty cell is no event
   --allow-exponents       take quantities such as 5e-06 from CSV. Do not use it for files from a spreadsheet, because
                           spreadsheets round before they write them. Numbers in NDJSON may always have an exponent

@@ -293,6 +293,26 @@ describe('import', () => {
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: '50/50' })
   })
 
+  it('finds the metrics that it made by their external ids, whatever they are called now', async () => {
+    const metric = newName('metric')
+    const csv = await fileWith(`at,tokens\n${AT},1\n`)
+    const args = ['--file', csv, '--time', 'at', '--quantity', `tokens=${metric}`]
+    const first = await Promise.all(
+      ['a', 'b'].map((name) => run([...args, '--account', newName(name), '--create'])),
+    )
+    expect(first.map(({ code }) => code)).to.deep.equal([0, 0])
+    const target = `/v2/metrics/external-id/${metric}`
+    const { id, name } = await askJson<{ id: string; name: string }>(tally, target)
+    expect(name).to.equal(metric)
+    const renamed = await fetch(`${tally.url}/v2/metrics/${id}`, {
+      method: 'PATCH',
+      headers: { 'x-api-key': tally.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'another name' }),
+    })
+    expect(renamed.status).to.equal(200)
+    expect(await run([...args, '--account', newName('c'), '--create'])).to.include({ code: 0, err: '' })
+  })
+
   it('makes nothing that it is not told to make', async () => {
     const csv = await fileWith(`at,tokens,customer\n${AT},1,nobody\n`)
     const metric = newName('metric')
