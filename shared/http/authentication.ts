@@ -96,8 +96,21 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
 
 /** The caller that the key of a request belongs to; undefined if the request has no valid key. */
 export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): ReturnType<FindCaller> {
-  const key = req.headers['x-api-key']
-  return typeof key === 'string' && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
+  const key = keyOf(req)
+  return key !== undefined && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
+}
+
+const BEARER = /^bearer +(.*)$/i
+
+/**
+ * The key of a request, from `x-api-key` or `Authorization: Bearer`. A request with both has none, even if they are
+ * equal: it must not depend on a proxy which of two keys counts. Other schemes of Authorization are not for Tally.
+ */
+function keyOf({ headers }: IncomingMessage): string | undefined {
+  const { 'x-api-key': key, authorization } = headers
+  const [, bearer] = (authorization !== undefined && BEARER.exec(authorization)) || []
+  if (bearer === undefined) return typeof key === 'string' ? key : undefined
+  return key === undefined ? bearer : undefined
 }
 
 /**
@@ -137,7 +150,7 @@ export async function identifyAgain(
 }
 
 /** @throws HttpError 403 */
-function requirePermission({ permissions }: Caller, sufficient: readonly Permission[]): void {
+export function requirePermission({ permissions }: Caller, sufficient: readonly Permission[]): void {
   if (!sufficient.some((permission) => permissions.includes(permission)))
     throw new HttpError(403, `this key does not have the permission ${sufficient.join(' or ')}`)
 }

@@ -13,7 +13,7 @@ export interface OpenApiDocument {
 
 interface OperationObject {
   operationId: string
-  security?: { ApiKey?: string[] }[]
+  security?: { ApiKey?: string[]; Bearer?: string[] }[]
   parameters?: (Parameter & { $ref?: string })[]
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> }
   responses: Record<string, unknown>
@@ -98,7 +98,9 @@ export function operationById(id: string): Operation {
 
 function permissionsOf({ operationId, security }: OperationObject): Permission[] | undefined {
   if (security?.length === 0) return undefined
-  return (security ?? [{}]).map(({ ApiKey: [name = 'read:all'] = [] }) => {
+  // The other scheme, Bearer, has the same permissions: it is another header for the same keys.
+  const ofKeys = (security ?? [{}]).filter(({ Bearer }) => Bearer === undefined)
+  return ofKeys.map(({ ApiKey: [name = 'read:all'] = [] }) => {
     const permission = [...PERMISSIONS, READ_ACCOUNT].find((one) => one === name)
     if (permission === undefined)
       throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
