@@ -665,6 +665,12 @@ export interface paths {
          *     The answer repeats this report, under the id of its event. Tally does not look up whether the event was reported
          *     before. If it was, the event keeps the quantity and the properties of the first report, which `GET /v2/events`
          *     shows.
+         *
+         *     A body of the type `application/cloudevents+json` is one CloudEvent, and one of the type
+         *     `application/cloudevents-batch+json` is a list of them. See `CloudEvent` for their rules. Each of them becomes
+         *     an event of each metric that has its `type`, and the answer has the ids of these events. A CloudEvent counts
+         *     once for each metric, even if it is sent several times. CloudEvents in binary mode, with headers `ce-…`, get
+         *     415.
          */
         readonly post: operations["reportEvent"];
         readonly delete?: never;
@@ -710,6 +716,9 @@ export interface paths {
          *     The order of fields in properties and the form of quantities do not matter.
          *
          *     The rules for reporting one event apply to each event.
+         *
+         *     A body of the type `application/cloudevents-batch+json` is a list of up to 1,000 CloudEvents, which may become
+         *     up to 4,000 events. See `CloudEvent` for their rules.
          */
         readonly post: operations["reportEvents"];
         readonly delete?: never;
@@ -1863,6 +1872,8 @@ export interface components {
              */
             readonly measurement_units?: string | null;
             readonly external_id?: components["schemas"]["ExternalId"] | null;
+            readonly event_type?: components["schemas"]["EventTypeOrNull"];
+            readonly event_quantity?: components["schemas"]["EventQuantityOrNull"];
         };
         /**
          * @example {
@@ -1875,13 +1886,29 @@ export interface components {
             readonly measurement_units?: string;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
+            readonly event_type?: components["schemas"]["EventTypeOrNull"];
+            readonly event_quantity?: components["schemas"]["EventQuantityOrNull"];
         };
+        /**
+         * @description The `type` of the CloudEvents that this metric counts. Up to 8 metrics may have the same, archived ones included. Each of them gets its own event of such a CloudEvent, except if it is archived. `currency:` and three letters is not allowed, because such CloudEvents are usage in a currency. Null: it counts no CloudEvents.
+         * @example model.called
+         */
+        readonly EventTypeOrNull: string | null;
+        /**
+         * @description The field of a CloudEvent's `data` that has the quantity, as text or as a number. Null: each CloudEvent counts as 1.
+         * @example tokens
+         */
+        readonly EventQuantityOrNull: components["schemas"]["PropertyName"] | null;
         readonly Metric: {
             readonly id: components["schemas"]["MetricId"];
             readonly name: string;
             readonly description: string;
             readonly measurement_units: string;
             readonly external_id?: string;
+            /** @description The `type` of the CloudEvents that this metric counts. */
+            readonly event_type?: string;
+            /** @description The field of a CloudEvent's `data` with the quantity. Absent if each event counts as 1. */
+            readonly event_quantity?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
@@ -2070,13 +2097,61 @@ export interface components {
         readonly UsageEventBatch: {
             readonly events: readonly components["schemas"]["NewUsageEvent"][];
         };
+        /**
+         * a CloudEvent
+         * @description A CloudEvent 1.0 in JSON. Attributes that are not listed, such as extensions, are ignored. Its `source` and `id` identify it within one account, one metric or currency and one time: a repeat counts once, with no time limit. It differs from every event with an `idempotency_key`.
+         * @example {
+         *       "specversion": "1.0",
+         *       "id": "request-8812",
+         *       "source": "/gateway/eu",
+         *       "type": "model.called",
+         *       "subject": "account_0f8fad5bd9cb469fa16570867728950e",
+         *       "time": "2026-01-31T12:00:00Z",
+         *       "data": {
+         *         "tokens": "4808",
+         *         "model": "large",
+         *         "region": "eu"
+         *       }
+         *     }
+         */
+        readonly CloudEvent: {
+            /** @constant */
+            readonly specversion: "1.0";
+            readonly id: string;
+            readonly source: string;
+            /** @description The `event_type` of one or more metrics that are not archived. Or `currency:` and three letters: usage in this currency. */
+            readonly type: string;
+            /** @description The account, by its id or its `external_id`. */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, as in RFC 3339. Fractions of a second are cut off. It is required, because a repeat without it would be another event.
+             */
+            readonly time: string;
+            /**
+             * @description `application/json`, which is the default.
+             * @example application/json
+             */
+            readonly datacontenttype?: string | null;
+            /**
+             * @description The properties of the usage event. The quantity is in the field that the metric's `event_quantity` names, or in `quantity` for a currency. It is text or a number. A number that would lose digits in a 64-bit float is refused: send it as text.
+             * @example {
+             *       "tokens": "4808",
+             *       "model": "large",
+             *       "region": "eu"
+             *     }
+             */
+            readonly data?: Record<string, unknown> | null;
+        };
+        /** a list of CloudEvents */
+        readonly CloudEventBatch: readonly components["schemas"]["CloudEvent"][];
         readonly UsageEventBatchTaken: {
             /**
-             * @description The number of events in the request.
+             * @description The number of events in the request. Of CloudEvents, the number of events that they became.
              * @example 2
              */
             readonly accepted: number;
-            /** @description Their ids, in the order of the request. */
+            /** @description Their ids, in the order of the request. The events of one CloudEvent are in the order in which their metrics were created. */
             readonly event_ids: readonly components["schemas"]["EventId"][];
         };
         /**
@@ -5441,16 +5516,19 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["NewUsageEvent"];
+                readonly "application/cloudevents+json": components["schemas"]["CloudEvent"];
+                readonly "application/cloudevents-batch+json": components["schemas"]["CloudEventBatch"];
             };
         };
         readonly responses: {
-            /** @description The event is durable, and in balances within moments. The answer is the report as it was accepted, under the event's id. If the event was reported before, the first report counts. */
+            /** @description The event is durable, and in balances within moments. The answer is the report as it was accepted, under the event's id. If the event was reported before, the first report counts. The answer to CloudEvents has a type of its own, and the ids of all events that were made of them. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": components["schemas"]["UsageEvent"];
+                    readonly "application/vnd.tally.accepted+json": components["schemas"]["UsageEventBatchTaken"];
                 };
             };
             readonly 400: components["responses"]["BadRequest"];
@@ -5542,6 +5620,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["UsageEventBatch"];
+                readonly "application/cloudevents-batch+json": components["schemas"]["CloudEventBatch"];
             };
         };
         readonly responses: {

@@ -1731,6 +1731,8 @@ export interface operations {
                     /** @default  */
                     readonly measurement_units: string;
                     readonly external_id?: string;
+                    readonly event_type?: string;
+                    readonly event_quantity?: string;
                 };
             };
         };
@@ -1797,6 +1799,8 @@ export interface operations {
                     readonly description?: string;
                     readonly measurement_units?: string;
                     readonly external_id?: string | null;
+                    readonly event_type?: string | null;
+                    readonly event_quantity?: string | null;
                 };
             };
         };
@@ -2170,6 +2174,30 @@ export interface operations {
                     readonly idempotency_key?: string;
                     readonly properties?: Record<string, unknown>;
                 };
+                readonly "application/cloudevents+json": {
+                    /** @constant */
+                    readonly specversion: "1.0";
+                    readonly id: string;
+                    readonly source: string;
+                    readonly type: string;
+                    readonly subject: string;
+                    /** Format: date-time */
+                    readonly time: string;
+                    readonly datacontenttype?: string;
+                    readonly data?: Record<string, unknown>;
+                };
+                readonly "application/cloudevents-batch+json": readonly {
+                    /** @constant */
+                    readonly specversion: "1.0";
+                    readonly id: string;
+                    readonly source: string;
+                    readonly type: string;
+                    readonly subject: string;
+                    /** Format: date-time */
+                    readonly time: string;
+                    readonly datacontenttype?: string;
+                    readonly data?: Record<string, unknown>;
+                }[];
             };
         };
         readonly responses: {
@@ -2226,6 +2254,18 @@ export interface operations {
                         readonly properties?: Record<string, unknown>;
                     }[];
                 };
+                readonly "application/cloudevents-batch+json": readonly {
+                    /** @constant */
+                    readonly specversion: "1.0";
+                    readonly id: string;
+                    readonly source: string;
+                    readonly type: string;
+                    readonly subject: string;
+                    /** Format: date-time */
+                    readonly time: string;
+                    readonly datacontenttype?: string;
+                    readonly data?: Record<string, unknown>;
+                }[];
             };
         };
         readonly responses: {

@@ -28,8 +28,9 @@ export function throwFaults(
   const ordered = [...faults].sort(([a], [b]) => a - b)
   const code = ordered.some(([, fault]) => fault.code === 'malformed') ? 'malformed' : 'unprocessable'
   const named = ordered.filter(([, fault]) => fault.code === code)
-  const messages = named.map(([index, { message }]) => `${label(index)}${message}`)
-  throw new DomainError(code, faultList(messages, noun))
+  // Several events may be made of one item, with the same fault.
+  const messages = new Set(named.map(([index, { message }]) => `${label(index)}${message}`))
+  throw new DomainError(code, faultList([...messages], noun))
 }
 
 /** A text with the first faults, one per line, and the number of further faults. */

@@ -17,6 +17,7 @@ import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import { findStoredEventsIn } from '../../shared/usage/stored-events.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { ClockWatch } from './clock-watch.ts'
+import { namedReferences } from './cloud-events/named-references.ts'
 import type { readGatewayConfig } from './config.ts'
 import { correctUsage } from './correct-usage.ts'
 import { countEvents } from './count-events.ts'
@@ -109,6 +110,14 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       requestTimeoutMs,
       log,
       bodyBytesMax: gateway.bodyBytesMax,
+      findNamed: namedReferences(
+        (namespaceId, subjects, types) =>
+          inNamespace(pool, namespaceId, (db) =>
+            referenceRepository(db).listNamed(namespaceId, subjects, types),
+          ),
+        gateway.existingIdsMax,
+        purges,
+      ),
       admitWrite() {
         acceptance.requireOpen()
         parts.admitWrite?.()

@@ -13,7 +13,12 @@ import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { hasBody, type JsonBody, keepJson, parseJson, readBytes } from '../../shared/http/read-json-body.ts'
 import { isAnsweredLate, startDeadline } from '../../shared/http/request-deadline.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
-import { gatewayApp, type GatewayAppOptions, type GatewayWork } from './app.ts'
+import { gatewayApp, type GatewayWork } from './app.ts'
+import {
+  cloudEventListener,
+  type CloudEventOptions,
+  isBinaryCloudEvent,
+} from './cloud-events/cloud-event-listener.ts'
 import { compileReportSchemas, type ReportSchemas, schemaCompiler } from './report-schemas.ts'
 import type { ReportedEvent } from './reported-event.ts'
 import { batchAnswer, eventAnswer, labelInBatch, labelOfOne } from './routes/report-events.ts'
@@ -36,19 +41,20 @@ const REQUEST_KEY_MAX = 255
 /**
  * Takes reported usage on bare node:http when the request is an ordinary one. Every other request goes to the Express
  * app; if its body was read here, the app gets that body. So the app alone answers unusual and invalid requests.
+ * Requests with CloudEvents have a listener of their own.
  *
  * Why not the app for all: Express and its validator take most of the CPU time of a report with one event
  * (docs/experiments.md). This listener and the app give the same answer to the same request;
  * test/services/gateway/report-listener.test.ts compares them.
  */
-export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
+export function reportListener(work: GatewayWork, options: CloudEventOptions): RequestListener {
   const { report } = work
-  const { worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
+  const { worlds, limits, bodyBytesMax, requestTimeoutMs, log, admitWrite = () => undefined } = options
   const access = { findCaller: options.findCaller, wrongKeys: limits.wrongKeys }
-  const { admitWrite = () => undefined } = options
   const document = readOpenApiDocument()
   const compile = schemaCompiler(document)
   const express = gatewayApp(work, options, document, compile)
+  const others = cloudEventListener(express, work, options)
   const fail = answerError(log)
   const routes = reportRoutes(compileReportSchemas(compile), options.requests)
 
@@ -102,7 +108,7 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
   return (req, res) => {
     const route = req.method === 'POST' ? routes.get(req.url ?? '') : undefined
     if (route === undefined || !isOrdinary(req)) {
-      express(req, res)
+      others(req, res)
       return
     }
     setCommonHeaders(res)
@@ -155,6 +161,7 @@ function isOrdinary(req: IncomingMessage): boolean {
     CONTENT_TYPES.has(headers['content-type'] ?? '') &&
     (encoding === undefined || encoding === 'gzip') &&
     (requestKey === undefined || isRequestKey(requestKey)) &&
+    !isBinaryCloudEvent(req) &&
     hasBody(req)
   )
 }

@@ -25,7 +25,13 @@ import { digestOfReports } from './digest-of-reports.ts'
 import type { FindMissing } from './existing-references.ts'
 import { type Fault, impossible, throwFaults } from './faults.ts'
 import { recordsOf } from './records-of.ts'
-import { type CheckedEvent, checkEvent, findLostDigits, type ReportedEvent } from './reported-event.ts'
+import {
+  type CheckedEvent,
+  checkEvent,
+  type EventForm,
+  NATIVE_FORM,
+  type ReportedEvent,
+} from './reported-event.ts'
 import type { RequestKeys } from './request-keys.ts'
 
 export interface ReportUsageDeps {
@@ -54,6 +60,8 @@ export interface Report {
   requestKey: string | undefined
   /** The prefix of an event in faults: `events[3].`, or nothing when the request has only one event. */
   label: (index: number) => string
+  /** How the request writes its events. Default: as `NewUsageEvent` of openapi.yaml. */
+  form?: EventForm
 }
 
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
@@ -75,7 +83,7 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { length: bytes } = report.body
     await awaitNextSlice(bytes)
     const now = unixSeconds(clock() + ahead)
-    if (mayBeBehind()) requireNotAhead(report.events, now)
+    if (mayBeBehind()) requireNotAhead(report, now)
     const checked = await checkAll(report, now, findMissing)
     // Waits before the acceptance, because the list of events waits for every accepted event that is not in the log.
     await awaitNextSlice(bytes)
@@ -122,7 +130,10 @@ function identitiesOf(
     const { route, key } = keyed
     return form === KEY_FORM.ofBytes ? { kind: 'request', key, index } : { kind: 'route', route, key, index }
   }
-  return ({ key }, index) => (key === undefined ? identify(index) : { kind: 'event', key })
+  return ({ key }, index) => {
+    if (key === undefined) return identify(index)
+    return typeof key === 'string' ? { kind: 'event', key } : key
+  }
 }
 
 function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
@@ -132,11 +143,11 @@ function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
 }
 
 /** @throws DomainError suspended when usage is ahead of a clock that may be behind, because its time may be right */
-function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
+function requireNotAhead({ events, form = NATIVE_FORM }: Report, now: number): void {
   if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
     throw new DomainError(
       'suspended',
-      'occurred_at: lies more than five minutes ahead of a clock that may be behind, try again later',
+      `${form.names.occurredAt}: lies more than five minutes ahead of a clock that may be behind, try again later`,
     )
 }
 
@@ -166,13 +177,14 @@ function usageEventOf(event: CheckedEvent, { namespaceId, acceptedAt, occurredAt
 }
 
 async function checkAll(report: Report, now: number, findMissing: FindMissing): Promise<CheckedEvent[]> {
+  const { form = NATIVE_FORM } = report
   const faults = new Map<number, Fault>()
   const checked: CheckedEvent[] = []
   const accountIds = new Set<string>()
   const metricIds = new Set<string>()
   let hasNumber = false
   for (const [index, event] of report.events.entries()) {
-    const result = checkEvent(event, now)
+    const result = checkEvent(event, now, form, index)
     if ('code' in result) {
       faults.set(index, result)
       continue
@@ -184,11 +196,11 @@ async function checkAll(report: Report, now: number, findMissing: FindMissing): 
   }
   // Why only if a property is a number: most properties are not, and this check reads the whole body again.
   if (faults.size === 0 && hasNumber)
-    for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
+    for (const [index, fault] of form.findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
   const unknown = await findMissing(report.caller.namespaceId, accountIds, metricIds)
-  addUnknown(faults, checked, unknown)
-  addConflicts(faults, checked, report.label)
+  addUnknown(faults, checked, unknown, form)
+  addConflicts(faults, checked, report)
   throwFaults(faults, report.label)
   return checked
 }
@@ -197,11 +209,12 @@ function addUnknown(
   faults: Map<number, Fault>,
   events: readonly CheckedEvent[],
   unknown: ReadonlySet<string>,
+  { names }: EventForm,
 ): void {
   if (unknown.size === 0) return
   for (const [index, { accountId, source }] of events.entries()) {
-    if (unknown.has(accountId)) faults.set(index, impossible('account_id: there is no such account'))
-    else if (unknown.has(source)) faults.set(index, impossible('metric_id: there is no such metric'))
+    if (unknown.has(accountId)) faults.set(index, impossible(`${names.accountId}: there is no such account`))
+    else if (unknown.has(source)) faults.set(index, impossible(`${names.metricId}: there is no such metric`))
   }
 }
 
@@ -209,7 +222,7 @@ function addUnknown(
 function addConflicts(
   faults: Map<number, Fault>,
   events: readonly CheckedEvent[],
-  label: (index: number) => string,
+  { label, form: { names } = NATIVE_FORM }: Report,
 ): void {
   if (events.length === 1) return
   const firsts = new Map<string, number>()
@@ -222,7 +235,7 @@ function addConflicts(
     else if (contentOf(before) !== contentOf(event))
       faults.set(
         index,
-        impossible(`idempotency_key: the same as ${label(first)}idempotency_key, with another content`),
+        impossible(`${names.key}: the same as ${label(first)}${names.key}, with another content`),
       )
   }
 }

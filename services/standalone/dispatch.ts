@@ -17,4 +17,5 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
  */
 export const isForGateway = (method = '', url = ''): boolean =>
   ((method === 'POST' || method === 'PATCH') && /^\/v2\/events(?:[/?]|$)/.test(url)) ||
-  (method === 'POST' && /^\/v2\/test\/seed\/?(?:\?|$)/.test(url))
+  (method === 'POST' && /^\/v2\/test\/seed\/?(?:\?|$)/.test(url)) ||
+  (method === 'POST' && url === '/openmeter/api/v1/events')

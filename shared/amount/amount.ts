@@ -71,6 +71,17 @@ export function canonicalAmount(text: string): string {
   return formatAmount(parseAmount(text))
 }
 
+/**
+ * Writes a number of a JSON text as decimal text, with the same value and without an exponent. For a number that is not
+ * an amount, the result is not the text of an amount either.
+ *
+ * @param number a number that lost no digits when it was parsed; see findInexactNumbers
+ */
+export function amountTextOf(number: number): string {
+  const text = String(number)
+  return text.includes('e') ? new Exact(text).toFixed() : text
+}
+
 export const addAmounts = (a: Amount, b: Amount): Amount => Exact.add(a, b)
 export const subtractAmounts = (a: Amount, b: Amount): Amount => Exact.sub(a, b)
 export const compareAmounts = (a: Amount, b: Amount): number => a.comparedTo(b)

@@ -2,20 +2,25 @@
 export interface InexactNumber {
   /** The number, as it is written in the text. */
   text: string
-  /** The index of the array element that contains it, in an array that is a field of the document; otherwise 0. */
+  /** The index of the array element that contains it, in an array at the given depth; otherwise 0. */
   element: number
 }
 
-/** The depth of an array that is a field of the document. */
-const ELEMENT_DEPTH = 2
+/** The depth of the array whose elements are counted: a field of the document, or the document itself. */
+const DEPTHS = { field: 2, document: 1 }
 
 /**
  * Finds the numbers in a JSON text that change when they are parsed as doubles and written again, for example
  * `9007199254740993`, `0.30000000000000001` and `1e400`.
  *
  * @param json text that JSON.parse accepts
+ * @param list where the array is whose elements are counted: a field of the document, or the document itself
  */
-export function* findInexactNumbers(json: string): Generator<InexactNumber> {
+export function* findInexactNumbers(
+  json: string,
+  list: keyof typeof DEPTHS = 'field',
+): Generator<InexactNumber> {
+  const elementDepth = DEPTHS[list]
   let depth = 0
   let element = 0
   // Why no regular expression: this loop is much faster. A body of megabytes may consist of numbers, and the scan
@@ -24,7 +29,7 @@ export function* findInexactNumbers(json: string): Generator<InexactNumber> {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfString(json, at)
     else if (code === COMMA) {
-      if (depth === ELEMENT_DEPTH) element++
+      if (depth === elementDepth) element++
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(json, at)
       const text = json.slice(at, end)
@@ -32,7 +37,7 @@ export function* findInexactNumbers(json: string): Generator<InexactNumber> {
       at = end - 1
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth++
-      if (depth === ELEMENT_DEPTH) element = 0
+      if (depth === elementDepth) element = 0
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--
   }
 }

@@ -65,7 +65,15 @@ export type IdentityKey =
   // For requests that were begun by a version of Tally whose identities did not contain the route. In that version, a
   // key gave the same ids on both routes.
   | { kind: 'request'; key: string; index: number }
+  | CloudEventKey
   | { kind: 'random' }
+
+/** What identifies a CloudEvent: an `id` is unique only within its `source`. */
+export interface CloudEventKey {
+  kind: 'cloudevent'
+  source: string
+  id: string
+}
 
 /**
  * The id of a usage event: `event_`, then `occurredAt` as a 32-bit number in 8 hexadecimal digits, then 24 digits. The
@@ -74,7 +82,7 @@ export type IdentityKey =
  * slot.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key one of: the event's own idempotency key; the route, the request's Idempotency-Key header and the event's
+ * @param key one of: the event's own idempotency key; source and id of its CloudEvent; the route, the request's Idempotency-Key header and the event's
  *   index in the request, because a header identifies one request of its route; `random`, which makes every report a
  *   separate event
  */
@@ -104,6 +112,8 @@ function identityDigits(namespaceId: string, accountId: string, source: string, 
       return randomHex(12)
     case 'event':
       return digest96(['tally/event', namespaceId, accountId, source, key.key])
+    case 'cloudevent':
+      return digest96(['tally/cloudevent', namespaceId, accountId, source, key.source, key.id])
     case 'route':
       return digest96([
         'tally/route',

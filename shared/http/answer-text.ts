@@ -9,10 +9,15 @@ export function answerText(res: ServerResponse, status: number, text: string): v
   endAnswer(res, text)
 }
 
-/** Sends an answer in JSON. */
-export function answerJson(res: ServerResponse, status: number, json: string): void {
+/** Sends an answer in JSON. @param type its media type */
+export function answerJson(
+  res: ServerResponse,
+  status: number,
+  json: string,
+  type = 'application/json; charset=utf-8',
+): void {
   res.statusCode = status
-  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.setHeader('Content-Type', type)
   res.setHeader('Content-Length', Buffer.byteLength(json))
   res.end(json)
 }

@@ -63,10 +63,16 @@ export const parseBody: RequestHandler = (req, res, next) => {
  * limit.
  *
  * @param tenant the tenant of the request. One tenant cannot take all memory for bodies
+ * @param types the media types that the body may have
  * @throws HttpError when the body has another type, is too large, or is cut short
  */
-export async function readBytes(req: IncomingMessage, bytesMax: number, tenant = ''): Promise<Buffer> {
-  requireJson(req.headers['content-type'])
+export async function readBytes(
+  req: IncomingMessage,
+  bytesMax: number,
+  tenant = '',
+  types: readonly string[] = ['application/json'],
+): Promise<Buffer> {
+  requireJson(req.headers['content-type'], types)
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
   if (encoding === 'identity') return collect(req, bytesMax, tenant, collectBytes)
   if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is supported')
@@ -96,10 +102,14 @@ export function keepJson(req: IncomingMessage, { rawBody, body }: JsonBody): voi
 export const hasBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-function requireJson(contentType: string | undefined): void {
+/** The media type of a request's body, without parameters; empty if it has none. */
+export const mediaTypeOf = (req: IncomingMessage): string =>
+  (req.headers['content-type'] ?? '').toLowerCase().split(';', 1)[0]?.trim() ?? ''
+
+function requireJson(contentType: string | undefined, types: readonly string[]): void {
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')
-  if (type.trim() !== 'application/json')
-    throw new HttpError(415, 'content-type: the body must be application/json')
+  if (!types.includes(type.trim()))
+    throw new HttpError(415, `content-type: the body must be ${types.join(' or ')}`)
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='))
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))
     throw new HttpError(415, 'content-type: the charset must be utf-8')

@@ -249,7 +249,7 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   getMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}` }) },
   updateMetric: {
     good: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { description: 'd' } }),
-    impossible: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { external_id: '.' } }),
+    impossible: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { event_type: 'currency:usd' } }),
   },
   archiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/archive`, body: {} }) },
   unarchiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/unarchive`, body: {} }) },

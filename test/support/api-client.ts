@@ -69,7 +69,7 @@ export class ApiClient {
     const text = await response.text()
     const contentType = response.headers.get('content-type') ?? ''
     checker.check({ method, target, status: response.status, contentType, text })
-    const parsed = (contentType.startsWith('application/json') ? JSON.parse(text) : undefined) as T
+    const parsed = (/^application\/(\S+\+)?json/.test(contentType) ? JSON.parse(text) : undefined) as T
     return { status: response.status, headers: response.headers, text, body: parsed }
   }
 }

@@ -67,8 +67,8 @@ export class ContractChecker {
     const type = contentType.split(';')[0] ?? ''
     const schema = response.content?.[type]?.schema
     if (schema === undefined) throw new Error(`${operationId} answered ${status} as ${contentType}: ${text}`)
-    const body: unknown = type === 'application/json' ? JSON.parse(text) : text
-    const validate = this.validatorOf(`${operationId} ${status}`, schema)
+    const body: unknown = /^application\/(.+\+)?json$/.test(type) ? JSON.parse(text) : text
+    const validate = this.validatorOf(`${operationId} ${status} ${type}`, schema)
     if (!validate(body))
       throw new Error(
         `${operationId} answered ${status} with another body: ${this.ajv.errorsText(validate.errors)}: ${text}`,

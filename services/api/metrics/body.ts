@@ -8,6 +8,7 @@ export const metricToBody = (metric: Metric): SchemaOf<'Metric'> => ({
   name: metric.name,
   description: metric.description,
   measurement_units: metric.measurementUnits,
+  ...present<SchemaOf<'Metric'>>({ event_type: metric.eventType, event_quantity: metric.eventQuantity }),
   created_at: secondsOf(metric.createdAt),
   updated_at: secondsOf(metric.updatedAt),
   archived_at: secondsOrNull(metric.archivedAt),

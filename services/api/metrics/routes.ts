@@ -15,6 +15,8 @@ export const metricOperations = ({ read, change, once }: NamespaceOperations): O
       name: body.name,
       description: body.description,
       measurementUnits: body.measurement_units,
+      eventType: body.event_type ?? null,
+      eventQuantity: body.event_quantity ?? null,
     }),
   ),
   read('listMetrics', pageOf(metricToBody), ({ db, namespaceId, query }) =>
@@ -35,6 +37,8 @@ export const metricOperations = ({ read, change, once }: NamespaceOperations): O
         name: body.name,
         description: body.description,
         measurementUnits: body.measurement_units,
+        eventType: body.event_type,
+        eventQuantity: body.event_quantity,
       }),
   ),
   change(

@@ -55,8 +55,15 @@ describe('changes of resources over HTTP', function () {
     },
     {
       path: '/v2/metrics',
-      full: { name: 'n', description: 'd', measurement_units: 'u', external_id: 'm-1' },
-      optional: ['external_id'],
+      full: {
+        name: 'n',
+        description: 'd',
+        measurement_units: 'u',
+        external_id: 'm-1',
+        event_type: 'model.called',
+        event_quantity: 'tokens',
+      },
+      optional: ['external_id', 'event_type', 'event_quantity'],
     },
     {
       path: '/v2/products',

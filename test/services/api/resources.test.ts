@@ -241,6 +241,48 @@ describe('resources over HTTP', function () {
       expect([first.has_more, second.has_more]).to.deep.equal([true, false])
       expect((await api.get(`/v2/metrics?starting_after=${made[0]?.id ?? ''}`)).status).to.equal(400)
     })
+
+    it('share an event type with at most seven others, archived ones included, also in a race', async () => {
+      const event_type = 'model.called'
+      const make = (fields: object = { event_type }) =>
+        api.post<{ id: string }>('/v2/metrics', { name: 'm', event_quantity: 'a.b-c_1', ...fields })
+      const racing = await Promise.all(Array.from({ length: 12 }, () => make()))
+      const made = racing.filter(({ status }) => status === 200).map(({ body }) => body.id)
+      expect(made).to.have.length(8)
+      const tooMany = [422, 'event_type: 8 other metrics have it, archived ones included, and no more may']
+      const answerOf = ({ status, text }: { status: number; text: string }) => [status, text]
+      for (const answer of racing.filter(({ status }) => status !== 200))
+        expect(answerOf(answer)).to.deep.equal(tooMany)
+      await api.create(`/v2/metrics/${made[0]}/archive`, {})
+      expect(answerOf(await make())).to.deep.equal(tooMany)
+      expect((await make({ event_type: 'Model.called' })).status).to.equal(200)
+      const { id } = (await make({})).body
+      const take = () => api.patch(`/v2/metrics/${id}`, { event_type })
+      expect(answerOf(await take())).to.deep.equal(tooMany)
+      expect((await api.patch(`/v2/metrics/${made[0]}`, { event_type, name: 'n' })).status).to.equal(200)
+      expect((await api.patch(`/v2/metrics/${made[0]}`, { event_type: null })).status).to.equal(200)
+      expect((await take()).status).to.equal(200)
+      expect(await other.create('/v2/metrics', { name: 'm', event_type })).to.include({ event_type })
+    })
+
+    it('have no event type that means a currency, and count no field without a name', async () => {
+      const post = (fields: object) => api.post('/v2/metrics', { name: 'm', ...fields })
+      for (const event_type of ['currency:usd', 'currency:XyZ']) {
+        const { status, text } = await post({ event_type })
+        expect([status, text]).to.deep.equal([422, `event_type: ${event_type} means usage in a currency`])
+      }
+      for (const event_type of ['currency:', 'currency:euro', 'Currency:usd', ' currency:usd'])
+        expect((await post({ event_type })).status, event_type).to.equal(200)
+      for (const fields of [
+        { event_type: '' },
+        { event_quantity: '' },
+        { event_quantity: 'a b' },
+        { event_quantity: 'x'.repeat(101) },
+        { event_quantity: 5 },
+      ])
+        expect((await post(fields)).status, JSON.stringify(fields)).to.equal(400)
+      expect((await post({ event_quantity: '__proto__', event_type: null })).status).to.equal(200)
+    })
   })
 
   describe('an Idempotency-Key', () => {

@@ -6,7 +6,7 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-un
 const FIELDS: Record<string, Record<string, number>> = {
   '/v2/customers': { name: 256, external_id: 256, payments_customer_id: 256 },
   '/v2/accounts': { name: 256, description: 2_048, external_id: 256 },
-  '/v2/metrics': { name: 256, description: 2_048, measurement_units: 256, external_id: 256 },
+  '/v2/metrics': { name: 256, description: 2_048, measurement_units: 256, external_id: 256, event_type: 256 },
   '/v2/grants': { description: 2_048 },
   '/v2/products': { name: 256, description: 2_048, external_id: 256 },
   '/v2/prices': { description: 2_048 },

@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request, type RequestLi
 import { buffer } from 'node:stream/consumers'
 import { Acceptance } from '../../../services/gateway/acceptance.ts'
 import { gatewayApp } from '../../../services/gateway/app.ts'
+import { namedReferences } from '../../../services/gateway/cloud-events/named-references.ts'
 import type { GatewayPoint } from '../../../services/gateway/crash-points.ts'
 import { existingReferences } from '../../../services/gateway/existing-references.ts'
 import { reportListener } from '../../../services/gateway/report-listener.ts'
@@ -145,6 +146,13 @@ export async function startGateway(
       worlds: testWorlds(pool, 5_000),
       log: testLog,
       bodyBytesMax: BODY_BYTES_MAX,
+      findNamed: namedReferences(
+        (namespaceId, subjects, types) =>
+          inNamespace(pool, namespaceId, (db) =>
+            referenceRepository(db).listNamed(namespaceId, subjects, types),
+          ),
+        1_000,
+      ),
       limits: {
         requests: countedLimit('requests', uses),
         events: countedLimit('events', uses),

@@ -52,6 +52,30 @@ describe('the id of a usage event', () => {
         index: 7,
       }),
     ).to.equal('event_65565c9fdf14d8257ec4d978c3b83f4a')
+    expect(
+      usageEventId(NAMESPACE, ACCOUNT, METRIC, 1_700_158_623, {
+        kind: 'cloudevent',
+        source: '/gateway/eu',
+        id: 'request-8812',
+      }),
+    ).to.equal('event_65565c9f879a9387a7cdcaa9855352f4')
+  })
+
+  it('of a CloudEvent depends on its source and its id, and on where the one ends', () => {
+    const keys: IdentityKey[] = [
+      { kind: 'cloudevent', source: 'a', id: 'bc' },
+      { kind: 'cloudevent', source: 'ab', id: 'c' },
+      { kind: 'cloudevent', source: 'b', id: 'bc' },
+      { kind: 'cloudevent', source: 'bc', id: 'a' },
+      { kind: 'cloudevent', source: 'a', id: '1:a2:bc' },
+      { kind: 'cloudevent', source: '1:a', id: 'bc' },
+      keyed('bc'),
+      keyed('abc'),
+      keyed('1:a2:bc'),
+      { kind: 'route', route: 'a', key: 'bc', index: 0 },
+    ]
+    const ids = keys.map((key) => usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, key))
+    expect(new Set(ids).size).to.equal(keys.length)
   })
 
   it('begins with the time and depends on everything else that identifies', () => {

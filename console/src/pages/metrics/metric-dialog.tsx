@@ -8,13 +8,15 @@ import { pathOf } from '../../app/routes.ts'
 import type { ApiRequest } from '../../format/curl.ts'
 import { Field, FormDialog } from '../../parts/form.tsx'
 
-const [NAME_MAX, DESCRIPTION_MAX] = [256, 2_048]
+const [NAME_MAX, DESCRIPTION_MAX, PROPERTY_MAX] = [256, 2_048, 100]
 
 /** What is typed. */
 interface Typed {
   name: string
   measurement_units: string
   external_id: string
+  event_type: string
+  event_quantity: string
   description: string
 }
 
@@ -22,6 +24,8 @@ const typedOf = (metric: Schema<'Metric'> | undefined): Typed => ({
   name: metric?.name ?? '',
   measurement_units: metric?.measurement_units ?? '',
   external_id: metric?.external_id ?? '',
+  event_type: metric?.event_type ?? '',
+  event_quantity: metric?.event_quantity ?? '',
   description: metric?.description ?? '',
 })
 
@@ -39,8 +43,23 @@ const FIELDS = [
     hint: 'Your own id of it. No two metrics have the same.',
     max: NAME_MAX,
   },
+  {
+    name: 'event_type',
+    label: 'Event type',
+    hint: 'The type of the CloudEvents that it counts. Leave it empty if you send none.',
+    max: NAME_MAX,
+  },
+  {
+    name: 'event_quantity',
+    label: 'Field with the quantity',
+    hint: 'The field of a CloudEvent’s data. Without one, each event counts as 1.',
+    max: PROPERTY_MAX,
+  },
   { name: 'description', label: 'Description', hint: undefined, max: DESCRIPTION_MAX },
 ] as const
+
+/** Names that programs use. When they are empty, they have no value. */
+const NAMES = new Set<keyof Typed>(['external_id', 'event_type', 'event_quantity'])
 
 /** Makes a metric and goes to its page, or changes one. @param metric undefined makes one */
 export function MetricDialog({
@@ -79,7 +98,7 @@ export function MetricDialog({
           error={write.error}
           hint={hint}
           isRequired={name === 'name'}
-          isMono={name === 'external_id'}
+          isMono={NAMES.has(name)}
           maxLength={max}
         />
       ))}
@@ -94,6 +113,8 @@ function newRequest(typed: Typed): ApiRequest | undefined {
     name,
     ...(typed.measurement_units === '' ? {} : { measurement_units: typed.measurement_units }),
     ...(typed.external_id === '' ? {} : { external_id: typed.external_id }),
+    ...(typed.event_type === '' ? {} : { event_type: typed.event_type }),
+    ...(typed.event_quantity === '' ? {} : { event_quantity: typed.event_quantity }),
     ...(typed.description === '' ? {} : { description: typed.description }),
   }
   return { method: 'POST', target: '/v2/metrics', body }
@@ -103,7 +124,7 @@ function newRequest(typed: Typed): ApiRequest | undefined {
 function changeRequest(id: string, before: Typed, typed: Typed): ApiRequest | undefined {
   const changed = FIELDS.filter(({ name }) => typed[name] !== before[name]).map(({ name }) => name)
   if (changed.length === 0 || typed.name.trim() === '') return undefined
-  const valueOf = (name: keyof Typed) => (name === 'external_id' && typed[name] === '' ? null : typed[name])
+  const valueOf = (name: keyof Typed) => (NAMES.has(name) && typed[name] === '' ? null : typed[name])
   const body: Schema<'MetricChanges'> = Object.fromEntries(changed.map((name) => [name, valueOf(name)]))
   return { method: 'PATCH', target: `/v2/metrics/${id}`, body }
 }

@@ -44,6 +44,7 @@ export function MetricPage({ parameters: { metricId } }: { parameters: { metricI
 
 function Facts({ metric }: { metric: Schema<'Metric'> }) {
   const { external_id: externalId, measurement_units: unit, description, archived_at: archivedAt } = metric
+  const { event_type: eventType, event_quantity: eventQuantity } = metric
   return (
     <>
       {archivedAt !== null && (
@@ -55,6 +56,16 @@ function Facts({ metric }: { metric: Schema<'Metric'> }) {
       {externalId !== undefined && (
         <Fact name="external id">
           <Id value={externalId} />
+        </Fact>
+      )}
+      {eventType !== undefined && (
+        <Fact name="event type">
+          <Id value={eventType} />
+        </Fact>
+      )}
+      {eventQuantity !== undefined && (
+        <Fact name="field with the quantity">
+          <Id value={eventQuantity} />
         </Fact>
       )}
       <Fact name="id">
