@@ -27,6 +27,8 @@ export async function makeExploreWorld(api: ApiClient): Promise<ExploreWorld> {
   const requests = await make('/v2/metrics', {
     name: 'Requests',
     measurement_units: 'requests',
+    event_type: 'request.done',
+    event_quantity: 'requests',
     external_id: 'requests',
   })
   const odd = await make('/v2/metrics', { name: HOSTILE.markup, measurement_units: HOSTILE.turned })
