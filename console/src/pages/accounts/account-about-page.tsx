@@ -8,10 +8,10 @@ import { Instant } from '../../parts/instant.tsx'
 import { JsonBlock } from '../../parts/json-block.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Text } from '../../parts/text.tsx'
+import { AccountDialog } from './account-dialog.tsx'
 import { AccountFrame, CustomerName } from './account-frame.tsx'
 import { AccountTrail } from './account-trail.tsx'
 import { ArchiveAccountDialog } from './archive-account-dialog.tsx'
-import { ChangeAccountDialog } from './change-account-dialog.tsx'
 
 type Account = Schema<'Account'>
 
@@ -61,7 +61,7 @@ function About({ accountId }: { accountId: string }) {
       </Panel>
       {client.may('manage:keys') && <AccountTrail accountId={accountId} />}
       {account !== undefined && open === 'change' && (
-        <ChangeAccountDialog account={account} onClose={close} />
+        <AccountDialog account={account} onClose={close} />
       )}
       {account !== undefined && open === 'archive' && (
         <ArchiveAccountDialog account={account} onClose={close} />

@@ -25,7 +25,7 @@ import { Snippet } from '../../parts/snippet.tsx'
 import { type Source, sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { Name, Text } from '../../parts/text.tsx'
 import { useWork, Work } from '../../parts/work.tsx'
-import { NewAccountDialog } from './new-account-dialog.tsx'
+import { AccountDialog } from './account-dialog.tsx'
 
 type Account = Schema<'Account'>
 type Filter = ReadQuery<'/v2/accounts'>
@@ -109,7 +109,7 @@ export function AccountsPage() {
           )
         }
       </Panel>
-      {isMaking && <NewAccountDialog onClose={() => setMaking(false)} />}
+      {isMaking && <AccountDialog account={undefined} onClose={() => setMaking(false)} />}
     </>
   )
 }
