@@ -11,6 +11,7 @@ interface RunPostgres {
 export interface RunTally {
   /** The URL of gateway and API together. */
   url: string
+  consoleUrl: string
   gatewayUrl: string
   apiUrl: string
   /** A key of a live company, with every permission. */

@@ -54,6 +54,6 @@ const isOverHttp = (file) =>
 const isOfOneLayout = (file) => textOf(file).includes('// Why in one layout: ')
 /** Whether a file has tests that a machine with only Node and a shell skips. */
 const mayBePending = (file) =>
-  /\/(run\/pending|support\/kafka|support\/redis|use-browser)\.ts'/.test(textOf(file))
+  /\/(run\/pending|support\/(?:kafka|redis|nginx)|use-(?:browser|console))\.ts'/.test(textOf(file))
 
 module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, isOfOneLayout, mayBePending }

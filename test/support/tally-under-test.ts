@@ -7,6 +7,7 @@ import { type CommandResult, openPoolByHand, runProgram, serviceUrl, superuserUr
 import { findFreePort } from './free-port.ts'
 import { requireKafka } from './kafka.ts'
 import { LAYOUT } from './layout.ts'
+import { hasNginx, type Nginx, startNginx } from './nginx.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 import { createDatabaseOn } from './postgres.ts'
 import { startServices, startSharedEngines } from './start-services.ts'
@@ -17,6 +18,8 @@ import { makeTempFolder } from './temp-folder.ts'
 export interface TallyUnderTest {
   /** The URL of gateway and API together. */
   url: string
+  /** The URL at which a browser finds the console: that of nginx where the services are apart. */
+  consoleUrl: string
   /** A key of a live company, with every permission. */
   key: string
   /** A key of a test company. */
@@ -113,6 +116,7 @@ async function startAsOne(env: Record<string, string>): Promise<Started> {
   return {
     facts: {
       url,
+      consoleUrl: url,
       gatewayUrl: url,
       apiUrl: url,
       key,
@@ -141,9 +145,11 @@ async function startAsProcesses(env: Record<string, string>): Promise<Started> {
   )
   const services = await startServices(engines, env)
   const { url, key, testKey, gateway, loader, api, refill, rollup } = services
+  const nginx = await nginxBefore(gateway.url, api.url)
   return {
     facts: {
       url,
+      consoleUrl: nginx?.url ?? url,
       gatewayUrl: gateway.url,
       apiUrl: api.url,
       key,
@@ -155,9 +161,14 @@ async function startAsProcesses(env: Record<string, string>): Promise<Started> {
     },
     output: () => [gateway, loader, api, refill, rollup].map(({ output }) => output()).join(''),
     async end() {
+      await nginx?.stop()
       await services.stop()
       await engines.close()
       await postgres.stop()
     },
   }
 }
+
+/** An nginx as docs/operations.md has it. Without one, browsers go through the proxy of the tests. */
+const nginxBefore = (gateway: string, api: string): Promise<Nginx> | undefined =>
+  hasNginx() || process.env['REQUIRE_NGINX'] === '1' ? startNginx(gateway, api) : undefined

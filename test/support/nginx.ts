@@ -1,0 +1,80 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { endChild } from './end-child.ts'
+import { endWithUs } from './end-with-us.ts'
+import { findFreePort } from './free-port.ts'
+import { makeTempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+/** An nginx in front of gateway and API, with the settings that docs/operations.md recommends. */
+export interface Nginx {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Whether there is an nginx on the PATH. */
+export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
+
+/** The example of the document, word by word but for the three addresses. */
+async function settingsOf(gateway: string, api: string, port: number): Promise<string> {
+  const document = await readFile(path.join(PROJECT_ROOT, 'docs/operations.md'), 'utf8')
+  const example = /```nginx\n([^]*?)```/.exec(document)?.[1] ?? ''
+  const addresses = [
+    ['127.0.0.1:8081', new URL(gateway).host],
+    ['127.0.0.1:8080', new URL(api).host],
+    ['listen 127.0.0.1:8000', `listen 127.0.0.1:${port}`],
+  ] as const
+  for (const [written] of addresses)
+    if (example.split(written).length !== 2) throw new Error(`docs/operations.md has not once ${written}`)
+  return addresses.reduce((text, [written, used]) => text.replace(written, used), example)
+}
+
+/** What the settings of every nginx have around the example, in a folder of its own. */
+const around = (folder: string, servers: string): string => `
+daemon off;
+master_process off;
+pid ${folder}/pid;
+error_log stderr;
+events {}
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+${servers}}
+`
+
+/**
+ * @param gateway the URL of the gateway
+ * @param api the URL of the API
+ */
+export async function startNginx(gateway: string, api: string): Promise<Nginx> {
+  const [folder, port] = [await makeTempFolder('nginx'), await findFreePort()]
+  const file = path.join(folder, 'nginx.conf')
+  await writeFile(file, around(folder, await settingsOf(gateway, api, port)))
+  const child = spawn('nginx', ['-c', file, '-p', folder, '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  endWithUs(child)
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const url = `http://127.0.0.1:${port}`
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`nginx did not start: ${said}`)
+    return fetch(url).then(
+      () => true,
+      () => false,
+    )
+  })
+  return {
+    url,
+    async stop() {
+      await endChild(child, 'SIGTERM')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
