@@ -1,44 +1,20 @@
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
-import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { accountData, DAY_S, nowS } from './account-data.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
-import { closeBrowser, openTab, seeAgain, signIn, type WatchedPage } from './use-browser.ts'
+import { DAY_S, nowS } from './account-data.ts'
+import { makeSupportedWorld } from './console-world.ts'
+import { seeAgain } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 describe('journeys through an account', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
-  let data: ReturnType<typeof accountData>
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-    data = accountData(world)
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
-  const panel = (heading: string) => tab.page.getByRole('region', { name: heading, exact: true })
+  const site = useConsole(makeSupportedWorld)
+  const { enter } = site
+  const panel = (heading: string) => site.page.getByRole('region', { name: heading, exact: true })
 
   describe('support', () => {
     it('finds in five clicks who changed what, and a correction is in the balance within two seconds', async () => {
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       await page.getByText('Acme production').waitFor()
       let clicks = 0
       const click = async (locator: { click(): Promise<void> }) => {
@@ -50,7 +26,9 @@ describe('journeys through an account', function () {
       await click(page.getByRole('link', { name: 'Beta support account' }))
       await click(page.locator('.plot__svg rect').first())
       await page.getByRole('heading', { name: 'Events' }).waitFor()
-      expect(new URL(page.url()).search).to.include(`from=${world.support.day}&to=${world.support.day}`)
+      expect(new URL(page.url()).search).to.include(
+        `from=${site.world.support.day}&to=${site.world.support.day}`,
+      )
       await click(page.getByRole('row').filter({ hasText: 'corrected' }).getByRole('button').first())
       const drawer = page.getByRole('dialog', { name: 'Event' })
       await drawer.getByText('Correction 2').waitFor()
@@ -77,11 +55,11 @@ describe('journeys through an account', function () {
     })
 
     it('takes an event out for good, once its quantity is typed', async () => {
-      const { id } = await data.makeAccount('Taken out')
-      const { event_ids: ids } = await data.report(id, [{ quantity: '30.5' }, { quantity: '12' }])
-      await data.awaitUsage(id, '42.5')
+      const { id } = await site.world.data.makeAccount('Taken out')
+      const { event_ids: ids } = await site.world.data.report(id, [{ quantity: '30.5' }, { quantity: '12' }])
+      await site.world.data.awaitUsage(id, '42.5')
       await enter(`/events/${ids[0] ?? ''}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Void', exact: true }).click()
       const go = page.getByRole('button', { name: 'Void it for good' })
       await page.getByLabel('Type 30.5 to go on').fill('30')
@@ -95,13 +73,13 @@ describe('journeys through an account', function () {
     })
 
     it('corrects properties, but sends no number that was not typed', async () => {
-      const { id } = await data.makeAccount('Properties')
-      const { event_ids: ids } = await data.report(id, [
+      const { id } = await site.world.data.makeAccount('Properties')
+      const { event_ids: ids } = await site.world.data.report(id, [
         { quantity: '1', properties: { model: 'a', tries: 2 } },
       ])
-      await data.awaitUsage(id, '1')
+      await site.world.data.awaitUsage(id, '1')
       await enter(`/events/${ids[0] ?? ''}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Correct' }).click()
       const field = page.getByLabel('Properties', { exact: true })
       await field.fill('{"model": "b", "tries": 12345678901234567890}')
@@ -117,17 +95,17 @@ describe('journeys through an account', function () {
     })
 
     it('that may only read sees no button that writes, no trail, and the ids of keys', async () => {
-      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+      const { key } = await site.test.create<{ key: string }>('/v2/api-keys', {
         name: 'support reader',
         permissions: ['read:all'],
       })
-      await enter(`/events/${world.support.corrected}`, key)
-      const { page } = tab
+      await enter(`/events/${site.world.support.corrected}`, key)
+      const { page } = site
       await panel('Revisions').getByText('Correction 1').waitFor()
       expect(await panel('Revisions').textContent()).to.match(/by [0-9a-f-]{36}/)
       for (const name of ['Correct', 'Void'])
         expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
-      await page.goto(`/console/accounts/${world.support.account}/about`)
+      await page.goto(`/console/accounts/${site.world.support.account}/about`)
       await panel('Fields').getByText('beta-support', { exact: true }).waitFor()
       for (const name of ['Change', 'Archive'])
         expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
@@ -137,11 +115,11 @@ describe('journeys through an account', function () {
 
   describe('what is read', () => {
     it('says so when balances in the list of accounts cannot be read', async () => {
-      await tab.page.route(/accounts\/balances/, (route) =>
+      await site.page.route(/accounts\/balances/, (route) =>
         route.fulfill({ status: 500, body: 'internal error' }),
       )
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       const said = page.getByRole('alert').filter({ hasText: 'The balances cannot be read' })
       await said.waitFor()
       await page.unroute(/accounts\/balances/)
@@ -155,11 +133,11 @@ describe('journeys through an account', function () {
 
     it('is as old as its oldest page', async () => {
       // Pages of two accounts, so that there are more.
-      await tab.page.route(/\/v2\/accounts\?/, (route) =>
+      await site.page.route(/\/v2\/accounts\?/, (route) =>
         route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }),
       )
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       await page.getByText('2 shown, there are more.').waitFor()
       await page.getByText(/as of [3-9] s ago/).waitFor()
       await page.getByRole('button', { name: 'More' }).click()
@@ -168,11 +146,11 @@ describe('journeys through an account', function () {
     })
 
     it('is read again when the window is seen again, unless that costs many requests', async () => {
-      await tab.page.route(/\/v2\/accounts\?/, (route) =>
+      await site.page.route(/\/v2\/accounts\?/, (route) =>
         route.continue({ url: route.request().url().replace('limit=100', 'limit=2') }),
       )
       await enter('/accounts?query=Acme')
-      const { page } = tab
+      const { page } = site
       /** Waits until the customers and the balances of so many accounts are there. */
       const isRead = (accounts: number) =>
         until(
@@ -200,22 +178,22 @@ describe('journeys through an account', function () {
     })
 
     it('says how long a balance lasts by the days since its first usage', async () => {
-      const { id } = await data.makeAccount('Young')
-      await world.api.create('/v2/grants', {
+      const { id } = await site.world.data.makeAccount('Young')
+      await site.test.create('/v2/grants', {
         account_id: id,
-        metric_id: world.metric,
+        metric_id: site.world.metric,
         amount: '1000',
         effective_at: 0,
       })
       const noon = nowS() - (nowS() % DAY_S) - DAY_S / 2
-      await data.report(id, [
+      await site.world.data.report(id, [
         { quantity: '100', occurred_at: noon },
         { quantity: '300', occurred_at: noon - DAY_S },
       ])
-      await data.awaitUsage(id, '400')
+      await site.world.data.awaitUsage(id, '400')
       await enter(`/accounts/${id}`)
       // 600 are left, 400 were used in two days.
-      await tab.page
+      await site.page
         .getByText(/lasts about 3 days, at the mean of the 2 whole days since its first usage/)
         .waitFor()
     })

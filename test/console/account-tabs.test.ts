@@ -1,59 +1,34 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
-import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { accountData, DAY_S, nowS } from './account-data.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { DAY_S, nowS } from './account-data.ts'
+import { makeSupportedWorld } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 describe('the tabs of an account', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
-  let data: ReturnType<typeof accountData>
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-    data = accountData(world)
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
-  const panel = (heading: string) => tab.page.getByRole('region', { name: heading, exact: true })
+  const site = useConsole(makeSupportedWorld)
+  const { enter } = site
+  const panel = (heading: string) => site.page.getByRole('region', { name: heading, exact: true })
 
   describe('events', () => {
     it('open from a day of a plot by Enter', async () => {
-      await enter(`/accounts/${world.support.account}`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.support.account}`)
+      const { page } = site
       await page.getByRole('application', { name: /^Balance/ }).focus()
       await page.keyboard.press('End')
       for (let day = 0; day < 3; day++) await page.keyboard.press('ArrowLeft')
       await page.keyboard.press('Enter')
       await page.getByRole('table', { name: /^Events/ }).waitFor()
-      const { day } = world.support
-      expect(new URL(page.url()).search).to.equal(`?source=${world.metric}&from=${day}&to=${day}`)
+      const { day } = site.world.support
+      expect(new URL(page.url()).search).to.equal(`?source=${site.world.metric}&from=${day}&to=${day}`)
       expect(await page.getByRole('row').count()).to.equal(5) // the heading, and four events of that day
     })
 
     it('are filtered by a property, in a click or typed, and the filter stands in the address', async () => {
-      await enter(`/accounts/${world.support.account}/events`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.support.account}/events`)
+      const { page } = site
       const rows = page.getByRole('table', { name: /^Events/ }).locator('tbody tr')
       await page.getByRole('button', { name: 'Only region = eu' }).first().click()
       await page.getByRole('button', { name: 'All events' }).waitFor()
@@ -74,14 +49,14 @@ describe('the tabs of an account', function () {
     })
 
     it('come in by themselves, and say where the last one lies when there is none', async () => {
-      const { id } = await data.makeAccount('Live')
+      const { id } = await site.world.data.makeAccount('Live')
       const at = nowS() - 40 * DAY_S
-      await data.report(id, [{ quantity: '5', occurred_at: at }])
-      await data.awaitUsage(id, '5')
+      await site.world.data.report(id, [{ quantity: '5', occurred_at: at }])
+      await site.world.data.awaitUsage(id, '5')
       await enter(`/accounts/${id}/events`)
-      const { page } = tab
+      const { page } = site
       await page.getByText('The last event before is of').waitFor()
-      await data.report(id, [{ quantity: '77.125' }])
+      await site.world.data.report(id, [{ quantity: '77.125' }])
       await page.getByRole('cell', { name: '77.125 tokens' }).waitFor({ timeout: 12_000 })
       await page.goto(`/console/accounts/${id}/events?from=2100-01-01&to=2100-01-01`)
       await page.getByRole('button', { name: 'Show that day' }).click()
@@ -89,10 +64,10 @@ describe('the tabs of an account', function () {
     })
 
     it('keep range and source when another tab is shown', async () => {
-      const { account, day } = world.support
-      const range = `?source=${world.metric}&from=${day}&to=${day}`
+      const { account, day } = site.world.support
+      const range = `?source=${site.world.metric}&from=${day}&to=${day}`
       await enter(`/accounts/${account}/events${range}&property=model&value=large`)
-      const { page } = tab
+      const { page } = site
       for (const [name, path] of [
         ['About', `/about${range}`],
         ['Usage', `/usage${range}`],
@@ -109,15 +84,16 @@ describe('the tabs of an account', function () {
   })
 
   it('shows usage by the values of a property, exactly, and says where the last usage lies', async () => {
-    const { account } = world.support
+    const { account } = site.world.support
     await enter(`/accounts/${account}/usage`)
-    const { page } = tab
+    const { page } = site
     await page.getByLabel('Property', { exact: true }).fill('model')
     await page.keyboard.press('Enter') // the name may not be known yet as one that was seen
     const values = page.getByRole('table', { name: 'Usage by model' }).locator('tbody tr')
     await values.first().waitFor()
     expect(new URL(page.url()).searchParams.get('split')).to.equal('model')
-    const small = (await world.api.get<{ quantity: string }>(`/v2/events/${world.support.corrected}`)).body
+    const small = (await site.test.get<{ quantity: string }>(`/v2/events/${site.world.support.corrected}`))
+      .body
     expect(await values.locator('td:nth-child(2)').allTextContents()).to.deep.equal([
       '1901.75 tokens',
       `${small.quantity} tokens`,
@@ -130,7 +106,7 @@ describe('the tabs of an account', function () {
     ])
     const text = await readFile(await file.path(), 'utf8')
     expect(text.split('\r\n')[0]).to.equal(`\uFEFF"day, UTC","all, tokens",large,small,${HOSTILE.markup}`)
-    expect(text).to.include(`\r\n${world.support.day},`)
+    expect(text).to.include(`\r\n${site.world.support.day},`)
     await page.getByRole('combobox', { name: /^As/ }).selectOption('max')
     await page.getByText('1900.5 tokens largest of 4 events').waitFor()
     await page.getByRole('radio', { name: 'Month' }).first().check()
@@ -141,9 +117,9 @@ describe('the tabs of an account', function () {
   })
 
   it('changes an account, archives it and brings it back, with its trail', async () => {
-    const { id } = await data.makeAccount('Before')
+    const { id } = await site.world.data.makeAccount('Before')
     await enter(`/accounts/${id}/about`)
-    const { page } = tab
+    const { page } = site
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE.markup)
     await page.getByRole('textbox', { name: 'External id' }).fill('acme-prod')
@@ -165,8 +141,8 @@ describe('the tabs of an account', function () {
   })
 
   it('shows what the contract of an account comes to, digit by digit', async () => {
-    const { id } = await data.makeAccount('Billed')
-    await world.api.create('/v2/contracts', {
+    const { id } = await site.world.data.makeAccount('Billed')
+    await site.test.create('/v2/contracts', {
       account_id: id,
       currency: 'usd',
       cadence: 'month',
@@ -177,15 +153,16 @@ describe('the tabs of an account', function () {
     const preview = panel(`Invoice preview, ${HOSTILE.markup}`)
     await preview.getByText('Due').waitFor()
     const facts = await preview.locator('dd').allTextContents()
-    const { body } = await world.api.get<{ data: { amount_due: string }[] }>('/v2/invoice-previews')
+    const { body } = await site.test.get<{ data: { amount_due: string }[] }>('/v2/invoice-previews')
     const due = body.data.at(-1)?.amount_due ?? ''
     expect(due).to.match(/^\d{10,}/)
     expect(facts.at(-1)).to.equal(`${due} usd`)
   })
 
   it('changes of a refill only what was typed, whatever others changed meanwhile', async () => {
-    const { id } = await data.makeAccount('Refilled')
-    const { metric, api } = world
+    const { id } = await site.world.data.makeAccount('Refilled')
+    const { metric } = site.world
+    const api = site.test
     const target = `/v2/refill-configurations/${id}/${metric}`
     await api.create('/v2/refill-configurations', {
       account_id: id,
@@ -194,7 +171,7 @@ describe('the tabs of an account', function () {
       target_balance: '100',
     })
     await enter(`/accounts/${id}?source=${metric}`)
-    const { page } = tab
+    const { page } = site
     await panel('Refills, Tokens').getByRole('button', { name: 'Change' }).click()
     await page.getByLabel('Target in tokens').fill('200')
     await api.patch(target, { minimum_balance: '50' })
@@ -205,8 +182,8 @@ describe('the tabs of an account', function () {
   })
 
   it('reads refills again after a grant, and they have an age of their own', async () => {
-    await enter(`/accounts/${world.account}`)
-    const { page } = tab
+    await enter(`/accounts/${site.world.account}`)
+    const { page } = site
     const refills = panel('Refills so far, Tokens')
     await refills.getByText('Nothing was refilled yet.').waitFor()
     await refills.getByText('as of').waitFor()

@@ -1,11 +1,10 @@
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { queryCaches } from './query-caches.ts'
-import { closeBrowser, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 const clockOf = async (api: ApiClient): Promise<{ ahead: number }> => {
   const { body } = await api.get<{ now: number; real_now: number }>('/v2/test/clock')
@@ -25,35 +24,13 @@ const countOf = async (api: ApiClient): Promise<string> => {
 
 describe('journeys of a company through the console', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let live: ApiClient
-  let test: ApiClient
-  let tab: WatchedPage
+  const site = useConsole()
+  const { enter } = site
   let page: Page
-
-  before(async function () {
-    browser = await useBrowser(this)
-    tally = await shareTallyUnderTest()
-    live = new ApiClient(tally.url, tally.key)
-    test = new ApiClient(tally.url, tally.testKey)
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-    page = tab.page
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
+  beforeEach(() => {
+    page = site.page
   })
 
-  const enter = async (path: string, key: string) => {
-    await page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   /** The key in the dialog that shows it once. */
   const shownKey = async () => {
@@ -72,11 +49,11 @@ describe('journeys of a company through the console', function () {
       permissions: ['read:all'],
       ...fields,
     })
-  const statusOf = async (key: string) => (await new ApiClient(tally.url, key).get('/v2/caller')).status
+  const statusOf = async (key: string) => (await new ApiClient(site.tally.url, key).get('/v2/caller')).status
 
   describe('keys', () => {
     it('are shown once, by a dialog that alone has them and is closed by hand', async () => {
-      await enter('/keys', tally.key)
+      await enter('/keys', site.tally.key)
       await button('New key').click()
       await page.getByRole('textbox', { name: 'Name' }).fill('billing')
       await page.getByRole('checkbox', { name: /^write:all/ }).check()
@@ -86,7 +63,7 @@ describe('journeys of a company through the console', function () {
       await page.getByRole('textbox', { name: 'Works until' }).fill('2100-01-01')
       await button('Make the key').click()
       const key = await shownKey()
-      const { body } = await new ApiClient(tally.url, key).get<{
+      const { body } = await new ApiClient(site.tally.url, key).get<{
         api_key: { name: string; permissions: string[]; expires_at: number }
       }>('/v2/caller')
       expect(body.api_key).to.include({ name: 'billing', expires_at: 4_102_444_800 })
@@ -106,7 +83,7 @@ describe('journeys of a company through the console', function () {
     })
 
     it('are not left without a question, once they are made', async () => {
-      await enter('/keys', tally.key)
+      await enter('/keys', site.tally.key)
       await button('New key').click()
       await page.getByRole('textbox', { name: 'Name' }).fill('left')
       await button('Make the key').click()
@@ -117,7 +94,7 @@ describe('journeys of a company through the console', function () {
     })
 
     it('get no permission that the key in use lacks', async () => {
-      const { key } = await issue(live, { permissions: ['manage:keys'] })
+      const { key } = await issue(site.live, { permissions: ['manage:keys'] })
       await enter('/keys', key)
       await button('New key').click()
       expect(await page.getByRole('checkbox', { name: /^read:all/ }).isDisabled()).to.equal(true)
@@ -125,8 +102,8 @@ describe('journeys of a company through the console', function () {
     })
 
     it('are replaced while the old one goes on, and the one in use never ends before the new one is seen', async () => {
-      const { key, api_key: old } = await issue(live, { name: 'of the gateway' })
-      await enter('/keys', tally.key)
+      const { key, api_key: old } = await issue(site.live, { name: 'of the gateway' })
+      await enter('/keys', site.tally.key)
       const row = page.getByRole('row', { name: /of the gateway/ })
       await row.getByRole('button', { name: 'Rotate' }).click()
       await page.getByLabel('The old key goes on').selectOption({ label: 'not at all' })
@@ -145,16 +122,16 @@ describe('journeys of a company through the console', function () {
       await button('I have the key').click()
       await page.getByText('replaced', { exact: true }).waitFor()
       expect([await statusOf(key), await statusOf(made)]).to.deep.equal([200, 200])
-      const { body } = await live.get<{ expires_at: number }>(`/v2/api-keys/${old.id}`)
+      const { body } = await site.live.get<{ expires_at: number }>(`/v2/api-keys/${old.id}`)
       expect(body.expires_at - Date.now() / 1_000).to.be.within(86_300, 86_400)
     })
 
     it('end once a word is typed, and the one in use signs this page out', async () => {
-      const { key, api_key: mine } = await issue(live, {
+      const { key, api_key: mine } = await issue(site.live, {
         name: 'mine',
         permissions: ['read:all', 'manage:keys'],
       })
-      const { key: other } = await issue(live, { name: HOSTILE.markup })
+      const { key: other } = await issue(site.live, { name: HOSTILE.markup })
       await enter('/keys', key)
       await page.getByRole('row', { name: HOSTILE.markup }).getByRole('button', { name: 'Revoke' }).click()
       await page.getByText('loses access within five seconds, for good').waitFor()
@@ -171,21 +148,21 @@ describe('journeys of a company through the console', function () {
       await page.getByLabel('Type revoke to go on').fill('revoke')
       await button('Revoke this key').click()
       await button('Sign in').waitFor()
-      const { body } = await live.get<{ status: string }>(`/v2/api-keys/${mine.id}`)
+      const { body } = await site.live.get<{ status: string }>(`/v2/api-keys/${mine.id}`)
       expect(body.status).to.equal('revoked')
     })
 
     it('that an operator revokes end every open page within ten seconds, and leave nothing there', async () => {
-      const { key, api_key: mine } = await issue(live, { permissions: ['read:all', 'manage:keys'] })
-      const { id } = await live.create<{ id: string }>('/v2/accounts', { name: 'Left behind' })
+      const { key, api_key: mine } = await issue(site.live, { permissions: ['read:all', 'manage:keys'] })
+      const { id } = await site.live.create<{ id: string }>('/v2/accounts', { name: 'Left behind' })
       await enter(`/accounts/${id}`, key)
       await page.getByRole('heading', { level: 1, name: 'Left behind' }).waitFor()
       const [other] = await Promise.all([
-        tab.context.waitForEvent('page'),
+        site.tab.context.waitForEvent('page'),
         page.getByRole('link', { name: 'Keys' }).click({ modifiers: ['Control'] }),
       ])
       await other.getByRole('row', { name: /this key/ }).waitFor()
-      const { code, output } = await tally.command('keys', 'revoke', mine.id)
+      const { code, output } = await site.tally.command('keys', 'revoke', mine.id)
       expect(code, output).to.equal(0)
       for (const open of [page, other]) {
         await open.bringToFront()
@@ -193,12 +170,13 @@ describe('journeys of a company through the console', function () {
         const storages = 'JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage })'
         const left =
           (await open.content()) + (await open.evaluate<string>(storages)) + (await queryCaches(open))
-        for (const text of [key, id, 'Left behind', tally.company, mine.id]) expect(left).to.not.include(text)
+        for (const text of [key, id, 'Left behind', site.tally.company, mine.id])
+          expect(left).to.not.include(text)
       }
     })
 
     it('that may not manage keys see why, and no menu entry', async () => {
-      const { key } = await issue(live, {})
+      const { key } = await issue(site.live, {})
       await enter('/keys', key)
       await page.getByText('This key may not manage keys.').waitFor()
       expect(await page.getByRole('link', { name: 'Keys' }).count()).to.equal(0)
@@ -208,12 +186,12 @@ describe('journeys of a company through the console', function () {
   })
 
   it('the trail says who did what, of one resource or one key, as text', async () => {
-    const { key, api_key: who } = await issue(live, { name: 'an editor', permissions: ['write:all'] })
-    const editor = new ApiClient(tally.url, key)
+    const { key, api_key: who } = await issue(site.live, { name: 'an editor', permissions: ['write:all'] })
+    const editor = new ApiClient(site.tally.url, key)
     const { id } = await editor.create<{ id: string }>('/v2/accounts', { name: HOSTILE.markup })
     await editor.patch(`/v2/accounts/${id}`, { description: HOSTILE.link })
     await editor.patch(`/v2/accounts/${id}`, { description: null })
-    await enter(`/accounts/${id}`, tally.key)
+    await enter(`/accounts/${id}`, site.tally.key)
     await page.getByRole('main').getByRole('link', { name: 'Trail' }).click()
     await page.getByRole('heading', { level: 1, name: 'Trail' }).waitFor()
     const rows = page.getByRole('rowgroup').last().getByRole('row')
@@ -238,14 +216,14 @@ describe('journeys of a company through the console', function () {
 
   describe('the test area', () => {
     it('is not for a live company, which has no menu entry', async () => {
-      await enter('/test', tally.key)
+      await enter('/test', site.tally.key)
       await page.getByText('This company is live.').waitFor()
       expect(await page.getByRole('link', { name: 'Test area' }).count()).to.equal(0)
       expect(await page.getByRole('button', { name: 'Reset' }).count()).to.equal(0)
     })
 
     it('makes data that are counted, moves the clock on every page, and empties the company', async () => {
-      await enter('/test', tally.testKey)
+      await enter('/test')
       await page.getByRole('textbox', { name: 'Seed' }).fill('4294967296')
       expect(await button('Make it').isDisabled()).to.equal(true)
       await page.getByRole('textbox', { name: 'Seed' }).fill('7')
@@ -253,16 +231,16 @@ describe('journeys of a company through the console', function () {
       await page.getByText(/^Seed 7: 3 customers, 7 accounts, .* events reported and counted\./).waitFor()
       const [, events = ''] =
         /, (\d+) events/.exec((await page.getByText('Seed 7:').textContent()) ?? '') ?? []
-      const { body } = await test.get<{ data: unknown[] }>('/v2/accounts?query=seed-7-account')
+      const { body } = await site.test.get<{ data: unknown[] }>('/v2/accounts?query=seed-7-account')
       expect(body.data).to.have.length(7)
-      expect(await countOf(test)).to.equal(events)
+      expect(await countOf(site.test)).to.equal(events)
       await page.getByText(/^seeds 7$/).waitFor()
 
       await button('+ 1 day').click()
       const moved = page.getByText('The clock of this test company shows')
       await page.getByText(/The clock of this test company shows .*\(1 day ahead\)/).waitFor()
       await button('+ 1 hour').click()
-      await until(async () => (await clockOf(test)).ahead === 90_000)
+      await until(async () => (await clockOf(site.test)).ahead === 90_000)
       await button('Set …').click()
       await page.getByLabel('Time of the company, UTC').fill('2020-01-01')
       await button('Set the clock').click()
@@ -270,7 +248,7 @@ describe('journeys of a company through the console', function () {
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
       await button('To the end of the period').click()
-      await until(async () => (await clockOf(test)).ahead > 90_000)
+      await until(async () => (await clockOf(site.test)).ahead > 90_000)
       await page.getByRole('link', { name: 'Accounts', exact: true }).click()
       await page.getByText('Internal').waitFor()
       await moved.waitFor()
@@ -282,7 +260,7 @@ describe('journeys of a company through the console', function () {
       await button('Reset …').click()
       await page.getByLabel(/name to go on$/).fill('another name')
       expect(await button('Remove all data').isDisabled()).to.equal(true)
-      await page.getByLabel(/name to go on$/).fill(tally.testCompany)
+      await page.getByLabel(/name to go on$/).fill(site.tally.testCompany)
       await button('Remove all data').click()
       await page.getByText('The company was emptied at').waitFor()
       expect(await queryCaches(page)).to.not.include('seed-7-account')

@@ -1,42 +1,77 @@
-import type { Browser } from 'playwright-core'
 import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
+import { accountData } from './account-data.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { useBrowser } from './use-browser.ts'
 import { makeSupportWorld, type SupportWorld } from './worlds/account.ts'
 import { makeKeys } from './worlds/company.ts'
 import { type ContractWorld, makeContractWorld } from './worlds/contracts.ts'
 import { type ExploreWorld, makeExploreWorld } from './worlds/explore.ts'
 import { makePricesWorld, type PricesWorld } from './worlds/prices.ts'
 
-export interface ConsoleWorld extends ContractWorld {
-  api: ApiClient
+/** What every company of the console's tests has: usage of many days, grants of all kinds, refills, an archived account. */
+export interface BaseWorld {
   account: string
   metric: string
   /** An account without anything. */
   bare: string
   /** The second in which the account's newest event of the metric occurred. */
   eventAt: number
+}
+
+/** The data of all pages. */
+export interface ConsoleWorld extends BaseWorld, ContractWorld {
   explore: ExploreWorld
   support: SupportWorld
   prices: PricesWorld
 }
 
+type Company = Pick<TallyUnderTest, 'url' | 'testKey'>
+
 const DAY_S = 86_400
 
-/** A browser, a Tally, and data of its test company. The suite is pending without a browser; see useBrowser. */
-export async function shareConsole(
-  suite: Mocha.Context,
-): Promise<{ tally: TallyUnderTest; browser: Browser; world: ConsoleWorld }> {
-  const browser = await useBrowser(suite)
-  const tally = await shareTallyUnderTest()
-  return { tally, browser, world: await makeConsoleWorld(tally.url, tally.testKey) }
+const apiOf = ({ url, testKey }: Company): ApiClient => new ApiClient(url, testKey)
+
+/** Makes the data of all pages. */
+export async function makeConsoleWorld(company: Company): Promise<ConsoleWorld> {
+  const api = apiOf(company)
+  const base = await makeBaseWorld(company)
+  const [contracts, support, prices] = await Promise.all([
+    makeContractWorld(api, base.metric, HOSTILE),
+    makeSupportWorld(api, base.metric, HOSTILE.markup),
+    makePricesWorld(api),
+    makeKeys(api),
+  ])
+  const explore = await makeExploreWorld(api) // the last, so that its events are the newest
+  return { ...base, ...contracts, support, prices, explore }
 }
 
-/** Makes a company's data as the pages show them: usage of many days, grants of all kinds, refills, an archived account. */
-async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld> {
-  const api = new ApiClient(url, key)
+/** Makes the data of support, with which more data are made. */
+export async function makeSupportedWorld(company: Company) {
+  const api = apiOf(company)
+  const base = await makeBaseWorld(company)
+  const support = await makeSupportWorld(api, base.metric, HOSTILE.markup)
+  return { ...base, support, data: accountData({ api, metric: base.metric }) }
+}
+
+/** Makes the data of contracts and invoices. */
+export async function makeAgreedWorld(company: Company): Promise<BaseWorld & ContractWorld> {
+  const base = await makeBaseWorld(company)
+  return { ...base, ...(await makeContractWorld(apiOf(company), base.metric, HOSTILE)) }
+}
+
+/** Makes the data of usage, metrics and customers. */
+export async function makeExploredWorld(company: Company) {
+  const base = await makeBaseWorld(company)
+  return { ...base, explore: await makeExploreWorld(apiOf(company)) }
+}
+
+/** Makes the data of prices. */
+export const makePricedWorld = async (company: Company) => ({ prices: await makePricesWorld(apiOf(company)) })
+
+/** Makes an account with everything, one with nothing, and some that are named by others. */
+export async function makeBaseWorld(company: Company): Promise<BaseWorld> {
+  const api = apiOf(company)
   const customer = await api.create<{ id: string }>('/v2/customers', { name: 'Acme Ltd' })
   const metric = await api.create<{ id: string }>('/v2/metrics', {
     name: 'Tokens',
@@ -53,16 +88,7 @@ async function makeConsoleWorld(url: string, key: string): Promise<ConsoleWorld>
   await makeMoreAccounts(api, customer.id)
   await grantAll(api, account.id, metric.id)
   const eventAt = await reportAll(api, account.id, metric.id)
-  await makeKeys(api)
-  const contracts = await makeContractWorld(api, metric.id, HOSTILE)
-  const support = await makeSupportWorld(api, metric.id, HOSTILE.markup)
-  const prices = await makePricesWorld(api)
-  const explore = await makeExploreWorld(api) // the last, so that its events are the newest
-  return {
-    ...{ api, account: account.id, metric: metric.id, bare: bare.id, eventAt, explore, support },
-    ...contracts,
-    prices,
-  }
+  return { account: account.id, metric: metric.id, bare: bare.id, eventAt }
 }
 
 async function makeMoreAccounts(api: ApiClient, customer: string): Promise<void> {

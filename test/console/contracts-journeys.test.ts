@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { fillPlaces } from '../../console/src/format/decimal.ts'
 import { instantParameter, monthText, periodText, startOfMonth } from '../../console/src/format/period.ts'
 import { instantText, utcDay } from '../../console/src/format/time.ts'
 import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import { shareTallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { makeAgreedWorld } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 const DAY_S = 86_400
 
@@ -35,34 +35,13 @@ async function holdPreviews(page: Page, has: (text: string) => boolean): Promise
 
 describe('journeys through contracts and invoice previews', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-    await tab.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
-  const previewOf = async (body: object, api = world.api): Promise<Preview> =>
+  const site = useConsole(makeAgreedWorld)
+  const { enter } = site
+  beforeEach(() => site.tab.context.grantPermissions(['clipboard-read', 'clipboard-write']))
+  const previewOf = async (body: object, api = site.test): Promise<Preview> =>
     (await api.post<Preview>('/v2/invoice-previews', body)).body
-  const shownTotals = () => tab.page.locator('.totals dd > .money').allTextContents()
-  const copied = () => tab.page.evaluate<string>('navigator.clipboard.readText()')
+  const shownTotals = () => site.page.locator('.totals dd > .money').allTextContents()
+  const copied = () => site.page.evaluate<string>('navigator.clipboard.readText()')
 
   describe('finance', () => {
     let month: number
@@ -73,7 +52,7 @@ describe('journeys through contracts and invoice previews', function () {
 
     /** The account of docs/billing.md: 49 a month and 3 per million tokens, and 1,734,567 tokens so far. */
     before(async () => {
-      const { api } = world
+      const api = site.test
       const make = async (path: string, body: object) => (await api.create<{ id: string }>(path, body)).id
       month = startOfMonth(Math.floor(Date.now() / 1_000), -1)
       account = await make('/v2/accounts', { name: 'Initech' })
@@ -107,7 +86,7 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     const report = async (events: { quantity: string; occurred_at: number }[]): Promise<string[]> => {
-      const { event_ids: ids } = await world.api.create<{ event_ids: string[] }>('/v2/events/batch', {
+      const { event_ids: ids } = await site.test.create<{ event_ids: string[] }>('/v2/events/batch', {
         events: events.map((event) => ({
           account_id: account,
           metric_id: metric,
@@ -126,7 +105,7 @@ describe('journeys through contracts and invoice previews', function () {
     it('gets from a month to what came after its invoice, in four clicks', async () => {
       await pastNow()
       await enter(`/billing/invoices?at=${instantParameter(startOfMonth(month, 1) - 1)}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: 'Initech' }).click()
       await page.getByRole('heading', { level: 1, name: 'Invoice preview, Initech plan' }).waitFor()
       await page.locator('.invoice').waitFor()
@@ -137,7 +116,7 @@ describe('journeys through contracts and invoice previews', function () {
       expect(link).to.match(/\/preview\?at=[\dT%A-]+&known_at=[\dT%A-]+$/)
 
       await report([{ quantity: '265433', occurred_at: startOfMonth(month, 1) - DAY_S }])
-      await world.api.create('/v2/events/corrections', {
+      await site.test.create('/v2/events/corrections', {
         corrections: [{ event_id: amended, quantity: '400000' }],
       })
       await until(async () => (await previewOf({ contract_id: contract, at: month })).total === '54.7')
@@ -172,10 +151,12 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('sees how each amount came about, with the digits of the API and the query for analysts', async () => {
-      await enter(`/billing/contracts/${world.contract}/preview?at=${instantParameter(world.month)}`)
-      const { page } = tab
+      await enter(
+        `/billing/contracts/${site.world.contract}/preview?at=${instantParameter(site.world.month)}`,
+      )
+      const { page } = site
       await page.getByText('Not rated').waitFor()
-      const preview = await previewOf({ contract_id: world.contract, at: world.month })
+      const preview = await previewOf({ contract_id: site.world.contract, at: site.world.month })
       expect(await shownTotals()).to.include.members(
         [preview.total, preview.credit_total, preview.amount_due].map(
           (amount) => `${fillPlaces(amount, 2)} usd`,
@@ -197,7 +178,7 @@ describe('journeys through contracts and invoice previews', function () {
         expect(stepOf('exact')).to.match(new RegExp(`^exact ${line.exact_amount.replace('.', '\\.')}( |$)`))
         expect(stepOf('rounded')).to.equal(`rounded ${fillPlaces(line.amount, 2)} usd`)
       }
-      const days = (startOfMonth(world.month, 1) - world.month) / DAY_S
+      const days = (startOfMonth(site.world.month, 1) - site.world.month) / DAY_S
       const digits = { 28: '3.5714', 29: '3.4482', 30: '3.3333', 31: '3.2258' }[days] ?? ''
       await page.getByText(`≈ ${digits}`).first().waitFor()
     })
@@ -213,7 +194,7 @@ describe('journeys through contracts and invoice previews', function () {
       })
       await api.create('/v2/test/clock/advance', { seconds: 5 * DAY_S })
       await enter(`/billing/contracts/${made.id}/preview`, other.testKey)
-      const { page } = tab
+      const { page } = site
       await page.getByText('No line has an amount').waitFor()
       await page.getByRole('button', { name: 'Copy link' }).click()
       await page.getByText('Copied').waitFor()
@@ -226,12 +207,12 @@ describe('journeys through contracts and invoice previews', function () {
 
     it('stops a preview of what was known, and the request with it', async () => {
       const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
-      await tab.page.route('**/v2/invoice-previews', async (route) => {
+      await site.page.route('**/v2/invoice-previews', async (route) => {
         if (route.request().postData()?.includes('known_at') !== true) await route.continue()
         // Otherwise the request waits, as one that reads very many events.
       })
       await enter(`/billing/contracts/${contract}/preview`)
-      const { page } = tab
+      const { page } = site
       await page.locator('.invoice').waitFor()
       await page.getByText('As of another time').click()
       await page.getByText('may take some seconds').waitFor()
@@ -249,7 +230,7 @@ describe('journeys through contracts and invoice previews', function () {
     it('says of earlier amounts what they are, until the new ones are there', async () => {
       const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
       await enter(`/billing/contracts/${contract}/preview?at=${instantParameter(month)}`)
-      const { page } = tab
+      const { page } = site
       const [stamp, earlier] = [page.getByText('As it was known at'), page.locator('.panel__body--earlier')]
       await page.locator('.invoice').waitFor()
       const showKnown = await holdPreviews(page, (text) => text.includes('known_at'))
@@ -274,7 +255,7 @@ describe('journeys through contracts and invoice previews', function () {
     it('prints the stamp and the amounts, without what only a screen needs', async () => {
       const known = instantParameter(Math.floor(Date.now() / 1_000) - 60)
       await enter(`/billing/contracts/${contract}/preview?at=${instantParameter(month)}&known_at=${known}`)
-      const { page } = tab
+      const { page } = site
       const stamp = page.getByText('As it was known at')
       await stamp.waitFor()
       await page.emulateMedia({ media: 'print' })
@@ -288,7 +269,7 @@ describe('journeys through contracts and invoice previews', function () {
   describe('the previews of all contracts', () => {
     it('go a month back and forth, and say when there are none', async () => {
       await enter('/billing/invoices')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: 'Globex' }).waitFor()
       const now = Math.floor(Date.now() / 1_000)
       await page.getByRole('button', { name: monthText(startOfMonth(now, -1)) }).click()
@@ -303,9 +284,9 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('are not called those of another month while that is read', async () => {
-      const [at, before] = [startOfMonth(world.month, 1) - 1, world.month - 1]
+      const [at, before] = [startOfMonth(site.world.month, 1) - 1, site.world.month - 1]
       await enter(`/billing/invoices?at=${instantParameter(at)}`)
-      const { page } = tab
+      const { page } = site
       const heading = page.getByRole('heading', { level: 2 })
       await page.getByRole('link', { name: 'Globex' }).waitFor()
       const show = await holdPreviews(page, (text) => text.includes(`at=${before}`))
@@ -319,41 +300,41 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('say what they leave out, and find the contracts that ended in the month', async () => {
-      const [at, end] = [startOfMonth(world.month, 1) - 1, world.month + 10 * DAY_S]
-      const { id: account } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Hooli' })
-      await world.api.create('/v2/contracts', {
+      const [at, end] = [startOfMonth(site.world.month, 1) - 1, site.world.month + 10 * DAY_S]
+      const { id: account } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Hooli' })
+      await site.test.create('/v2/contracts', {
         account_id: account,
         currency: 'usd',
         cadence: 'month',
         name: 'Hooli trial',
-        starts_at: world.month,
+        starts_at: site.world.month,
         ends_at: end,
       })
       await enter(`/billing/invoices?at=${instantParameter(at)}`)
-      const { page } = tab
+      const { page } = site
       await page.getByText(`Only the periods that contain ${instantText(at, 'utc')} UTC`).waitFor()
       expect(await page.getByText('Hooli').count()).to.equal(0)
       await page.getByRole('button', { name: `Find contracts that ended in ${monthText(at)}` }).click()
       const ended = page.getByRole('table', { name: /^Contracts that ended in/ })
       await ended.getByText('Hooli', { exact: true }).waitFor()
       expect(await ended.locator('tbody tr').count()).to.equal(1)
-      expect(await tab.inspect()).to.deep.equal([])
+      expect(await site.tab.inspect()).to.deep.equal([])
       await ended.getByRole('link', { name: 'Hooli trial' }).click()
       await page.getByRole('heading', { level: 1, name: 'Invoice preview, Hooli trial' }).waitFor()
-      await page.getByText(`${periodText(world.month, end)}, usage as of`).waitFor()
+      await page.getByText(`${periodText(site.world.month, end)}, usage as of`).waitFor()
     })
 
     it('are saved with the numbers of the API', async () => {
-      const at = instantParameter(world.month)
+      const at = instantParameter(site.world.month)
       await enter(`/billing/invoices?at=${at}`)
-      const { page } = tab
+      const { page } = site
       const [file] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'All of them as CSV' }).click(),
       ])
       const rows = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
-      const { body } = await world.api.get<{ data: (Preview & { contract_id: string; subtotal: string })[] }>(
-        `/v2/invoice-previews?at=${world.month}`,
+      const { body } = await site.test.get<{ data: (Preview & { contract_id: string; subtotal: string })[] }>(
+        `/v2/invoice-previews?at=${site.world.month}`,
       )
       expect(rows).to.have.length(1 + body.data.length)
       for (const { contract_id: id, total, credit_total: credit, amount_due: due } of body.data)
@@ -363,8 +344,8 @@ describe('journeys through contracts and invoice previews', function () {
 
   describe('a contract', () => {
     it('is made with lines of all kinds, and shows them in words', async () => {
-      await enter(`/billing/contracts?account=${world.bare}`)
-      const { page } = tab
+      await enter(`/billing/contracts?account=${site.world.bare}`)
+      const { page } = site
       await page.getByText('No contract.').waitFor()
       await page.getByRole('button', { name: 'New contract' }).click()
       await page.getByLabel('Currency').fill('usd')
@@ -388,7 +369,7 @@ describe('journeys through contracts and invoice previews', function () {
       await add(4, 'credit')
       await line(4).getByLabel('Credit of each period').fill('20.5')
       await chooser(4, 'It expires').selectOption('period_end')
-      expect(await tab.inspect()).to.deep.equal([])
+      expect(await site.tab.inspect()).to.deep.equal([])
       await page.getByRole('button', { name: 'Make the contract' }).click()
       await page.getByText('Ten seats').waitFor({ state: 'detached' })
       const words = page.getByRole('table', { name: 'Lines in words' }).locator('tbody td:first-child')
@@ -402,8 +383,8 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('has a line of time that arrow keys walk along', async () => {
-      await enter(`/billing/contracts/${world.contract}`)
-      const { page } = tab
+      await enter(`/billing/contracts/${site.world.contract}`)
+      const { page } = site
       await page.getByRole('application', { name: /^Lines of the contract/ }).focus()
       await page.keyboard.press('ArrowDown')
       const said = page.locator('.plot__said')
@@ -415,8 +396,8 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('is canceled in two steps, which show first what would be due, and goes on again', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
-        account_id: world.account,
+      const { id } = await site.test.create<{ id: string }>('/v2/contracts', {
+        account_id: site.world.account,
         currency: 'usd',
         cadence: 'month',
         name: 'To cancel',
@@ -424,7 +405,7 @@ describe('journeys through contracts and invoice previews', function () {
         lines: [{ minimum_amount: '300' }],
       })
       await enter(`/billing/contracts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Cancel', exact: true }).click()
       const go = page.getByRole('button', { name: 'Cancel the contract' })
       expect(await go.isDisabled()).to.equal(true)
@@ -451,20 +432,20 @@ describe('journeys through contracts and invoice previews', function () {
       await page.getByRole('button', { name: 'Take it back' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Take it back' }).click()
       await page.getByText('It is canceled, and ends').waitFor({ state: 'detached' })
-      const { body } = await world.api.get<{ cancellation: unknown }>(`/v2/contracts/${id}`)
+      const { body } = await site.test.get<{ cancellation: unknown }>(`/v2/contracts/${id}`)
       expect(body.cancellation).to.equal(null)
     })
 
     it('is canceled only when what would be due is there, and at the end that was shown', async () => {
       const start = startOfMonth(Math.floor(Date.now() / 1_000))
-      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
-        account_id: world.account,
+      const { id } = await site.test.create<{ id: string }>('/v2/contracts', {
+        account_id: site.world.account,
         currency: 'usd',
         cadence: 'month',
         starts_at: start,
       })
       await enter(`/billing/contracts/${id}`)
-      const { page } = tab
+      const { page } = site
       const go = page.getByRole('button', { name: 'Cancel the contract' })
       const word = page.getByLabel('Type cancel to go on')
       const see = () => page.getByRole('button', { name: 'See what would be due' }).click()
@@ -488,21 +469,21 @@ describe('journeys through contracts and invoice previews', function () {
       await word.fill('cancel')
       await go.click()
       await page.getByText('It is canceled, and ends').waitFor()
-      const { body } = await world.api.get<{ cancellation: { mode: string; cancel_at: number } }>(
+      const { body } = await site.test.get<{ cancellation: { mode: string; cancel_at: number } }>(
         `/v2/contracts/${id}`,
       )
       expect(body.cancellation).to.include({ mode: 'at', cancel_at: startOfMonth(start, 1) })
     })
 
     it('is canceled before it begins, and then never begins', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/contracts', {
-        account_id: world.account,
+      const { id } = await site.test.create<{ id: string }>('/v2/contracts', {
+        account_id: site.world.account,
         currency: 'usd',
         cadence: 'month',
         starts_at: Math.floor(Date.now() / 1_000) + 30 * DAY_S,
       })
       await enter(`/billing/contracts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Cancel', exact: true }).click()
       await page.getByRole('radio', { name: 'Now' }).check()
       await page.getByRole('button', { name: 'See what would be due' }).click()
@@ -513,22 +494,22 @@ describe('journeys through contracts and invoice previews', function () {
     })
 
     it('has no button that writes for a key that may only read', async () => {
-      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+      const { key } = await site.test.create<{ key: string }>('/v2/api-keys', {
         name: 'reader of contracts',
         permissions: ['read:all'],
       })
-      await enter(`/billing/contracts/${world.contract}`, key)
-      await tab.page.getByText('Ten seats, to begin with').waitFor()
-      await tab.page.getByRole('link', { name: 'Invoice preview' }).waitFor()
-      expect(await tab.page.getByRole('button', { name: 'Cancel' }).count()).to.equal(0)
-      await tab.page.goto('/console/billing/contracts')
-      await tab.page.getByText('Globex 2026').waitFor()
-      expect(await tab.page.getByRole('button', { name: 'New contract' }).count()).to.equal(0)
+      await enter(`/billing/contracts/${site.world.contract}`, key)
+      await site.page.getByText('Ten seats, to begin with').waitFor()
+      await site.page.getByRole('link', { name: 'Invoice preview' }).waitFor()
+      expect(await site.page.getByRole('button', { name: 'Cancel' }).count()).to.equal(0)
+      await site.page.goto('/console/billing/contracts')
+      await site.page.getByText('Globex 2026').waitFor()
+      expect(await site.page.getByRole('button', { name: 'New contract' }).count()).to.equal(0)
     })
 
     it('shows texts of others as texts', async () => {
       await enter('/billing/contracts')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: HOSTILE.markup }).click()
       await page.getByRole('heading', { level: 1, name: HOSTILE.markup }).waitFor()
       await page.getByText(HOSTILE.formula).waitFor()

@@ -1,56 +1,33 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
 import { sumDecimals } from '../../console/src/format/decimal.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { makeExploredWorld } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, seeAgain, signIn, type WatchedPage } from './use-browser.ts'
+import { seeAgain } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 const DAY_S = 86_400
 const today = () => new Date().toISOString().slice(0, 10)
 
 describe('journeys through usage, metrics and customers', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
+  const site = useConsole(makeExploredWorld)
+  const { enter } = site
   /** The text of a table's cells, row by row. */
   const cells = async (name: string): Promise<string[][]> => {
-    const rows = await tab.page.getByRole('table', { name }).locator('tbody tr').all()
+    const rows = await site.page.getByRole('table', { name }).locator('tbody tr').all()
     return Promise.all(
       rows.map(async (row) => (await row.locator('td').allTextContents()).map((text) => text.trim())),
     )
   }
-  const usagePath = (more = '') => `/usage?source=${world.explore.requests}${more}`
+  const usagePath = (more = '') => `/usage?source=${site.world.explore.requests}${more}`
   const BY_MODEL = '&split=property&property=model'
 
   describe('the usage explorer', () => {
     it('ranks values exactly, says what is left out, and all of it adds up', async () => {
       await enter(usagePath(BY_MODEL))
-      await tab.page.getByRole('heading', { name: '10 of 14 values, the rest together' }).waitFor()
+      await site.page.getByRole('heading', { name: '10 of 14 values, the rest together' }).waitFor()
       const rows = await cells('Ranking')
       expect(rows[0]).to.deep.equal(['model-01', '12000.25 requests', '15.1 %', '1'])
       expect(rows.slice(-2)).to.deep.equal([
@@ -59,12 +36,12 @@ describe('journeys through usage, metrics and customers', function () {
       ])
       const quantities = rows.map(([, quantity = '']) => quantity.replace(' requests', ''))
       expect(sumDecimals(quantities)).to.equal('79058')
-      expect(await tab.page.locator('.facts .decimal').first().textContent()).to.equal('79058')
+      expect(await site.page.locator('.facts .decimal').first().textContent()).to.equal('79058')
     })
 
     it('says each part of a day, digit by digit, and draws all of them', async () => {
       await enter(usagePath(BY_MODEL))
-      const { page } = tab
+      const { page } = site
       await page.getByRole('application', { name: /^Sum in requests/ }).focus()
       await page.keyboard.press('End')
       expect(await page.locator('.plot__said').textContent()).to.equal(
@@ -78,7 +55,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('keeps the colour of a value when the ranks change', async () => {
       await enter(usagePath(BY_MODEL))
-      const { page } = tab
+      const { page } = site
       const colourOf = (model: string) =>
         page
           .getByRole('table', { name: 'Ranking' })
@@ -98,7 +75,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('keeps its question in the address', async () => {
       await enter(usagePath())
-      const { page } = tab
+      const { page } = site
       await page.getByRole('heading', { name: 'All 2 accounts' }).waitFor()
       await page.getByRole('radio', { name: 'Property' }).check()
       await page.getByRole('button', { name: 'model', exact: true }).click()
@@ -106,7 +83,7 @@ describe('journeys through usage, metrics and customers', function () {
       await page.getByRole('radio', { name: 'Month', exact: true }).first().check()
       await page.getByText('such values of groups do not add up').waitFor()
       expect(new URL(page.url()).search).to.equal(
-        `?source=${world.explore.requests}&split=property&property=model&aggregation=max&period=month`,
+        `?source=${site.world.explore.requests}&split=property&property=model&aggregation=max&period=month`,
       )
       await page.reload()
       await page.getByText('such values of groups do not add up').waitFor()
@@ -115,7 +92,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('takes a property that is typed, and offers those that were seen when it has no value', async () => {
       await enter(usagePath('&split=property'))
-      const { page } = tab
+      const { page } = site
       await page.getByText('Which property?').waitFor()
       await page.getByRole('combobox', { name: 'Property' }).fill('not a name')
       await page.getByText('a name has letters, digits').waitFor()
@@ -129,7 +106,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('writes all groups into a file, and into a statement for analysts', async () => {
       await enter(usagePath(BY_MODEL))
-      const { page } = tab
+      const { page } = site
       const [file] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'CSV of 14 values' }).click(),
@@ -142,19 +119,19 @@ describe('journeys through usage, metrics and customers', function () {
       expect(lines.join('\n')).to.include(`value,"'${HOSTILE.formula.replaceAll('"', '""')}",400,1`)
       await page.getByText('SQL for all 14 values').click()
       const sql = (await page.locator('.snippet__text').textContent()) ?? ''
-      expect(sql).to.include(`e.metric_id = '${world.explore.requests}'`).and.include("'model'")
+      expect(sql).to.include(`e.metric_id = '${site.world.explore.requests}'`).and.include("'model'")
     })
 
     it('says in the words of the server what it refuses', async () => {
       await enter('/usage?source=nothing')
-      await tab.page.getByRole('alert').getByText('(400)').waitFor()
+      await site.page.getByRole('alert').getByText('(400)').waitFor()
     })
   })
 
   describe('the overview', () => {
     it('leads a company without an event to its first steps, as every page does', async () => {
-      await enter('/', tally.key)
-      const { page } = tab
+      await enter('/', site.tally.key)
+      const { page } = site
       await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor()
       await page.getByRole('link', { name: 'Overview', exact: true }).click()
       await page.getByText('Nothing was reported yet.').waitFor()
@@ -173,7 +150,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('is where a company with events begins, and says what was used today, exactly', async () => {
       await enter('/')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
       await page.getByRole('combobox', { name: 'Usage of' }).selectOption('Requests')
       await page.getByRole('heading', { name: 'Usage of Requests' }).waitFor()
@@ -192,14 +169,14 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('shows an event a moment after it is accepted, unless it is paused', async () => {
       const report = (quantity: string) =>
-        world.api.create('/v2/events', {
-          account_id: world.bare,
-          metric_id: world.metric,
+        site.test.create('/v2/events', {
+          account_id: site.world.bare,
+          metric_id: site.world.metric,
           quantity,
           occurred_at: Math.floor(Date.now() / 1_000),
         })
       await enter('/overview')
-      const { page } = tab
+      const { page } = site
       const events = page.getByRole('table', { name: 'Newest events' })
       await events.getByText('Explored').first().waitFor()
       await report('31.25')
@@ -218,8 +195,8 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('adds up what the running periods come to, and shows first what somebody should look at', async () => {
       await enter('/overview')
-      await tab.page.getByRole('table', { name: 'Contracts' }).getByText('Explored').waitFor()
-      const { body } = await world.api.get<{ data: { amount_due: string }[] }>('/v2/invoice-previews')
+      await site.page.getByRole('table', { name: 'Contracts' }).getByText('Explored').waitFor()
+      const { body } = await site.test.get<{ data: { amount_due: string }[] }>('/v2/invoice-previews')
       const due = sumDecimals(body.data.map(({ amount_due: amount }) => amount))
       const [[currency, contracts, , , shown = ''] = []] = await cells('Invoices by currency')
       expect([currency, contracts]).to.deep.equal(['usd', body.data.length.toString()])
@@ -232,7 +209,7 @@ describe('journeys through usage, metrics and customers', function () {
     })
 
     it('adds up all contracts, page by page', async () => {
-      const { key, api } = await liveCompany()
+      const api = site.live
       const account = await api.create<{ id: string }>('/v2/accounts', { name: 'Many' })
       const product = await api.create<{ id: string }>('/v2/products', { name: 'Base' })
       const price = await api.create<{ id: string }>('/v2/prices', {
@@ -256,8 +233,8 @@ describe('journeys through usage, metrics and customers', function () {
         quantity: '1',
         occurred_at: starts,
       })
-      await enter('/overview', key)
-      const { page } = tab
+      await enter('/overview', site.tally.key)
+      const { page } = site
       await page.getByText('Added up are the first 100 contracts').waitFor()
       expect((await cells('Invoices by currency'))[0]?.[4]).to.equal('7.00 usd')
       const asked: URLSearchParams[] = []
@@ -282,15 +259,15 @@ describe('journeys through usage, metrics and customers', function () {
     })
 
     it('counts a grant that was made meanwhile', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Credited' })
-      await world.api.create('/v2/contracts', {
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Credited' })
+      await site.test.create('/v2/contracts', {
         account_id: id,
         currency: 'usd',
         cadence: 'month',
         lines: [{ minimum_amount: '5' }],
       })
       await enter('/overview')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('table', { name: 'Invoices by currency' }).waitFor()
       const credit = async () => (await cells('Invoices by currency'))[0]?.[3] ?? ''
       const before = await credit()
@@ -313,7 +290,7 @@ describe('journeys through usage, metrics and customers', function () {
   describe('a metric', () => {
     it('is made, changed, archived and brought back', async () => {
       await enter('/metrics')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'New metric' }).click()
       await page.getByLabel('Name').fill('Gigabytes')
       await page.getByLabel('Unit').fill('GB')
@@ -332,7 +309,7 @@ describe('journeys through usage, metrics and customers', function () {
       await page.getByRole('button', { name: 'Change it' }).click()
       await page.locator('.fact').getByText('gigabytes').first().waitFor()
       const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
-      const { body } = await world.api.get<object>(`/v2/metrics/${id}`)
+      const { body } = await site.test.get<object>(`/v2/metrics/${id}`)
       expect(body).to.include({ name: 'Gigabytes', measurement_units: 'gigabytes' })
       expect(body).to.include({ event_type: 'disk.used', event_quantity: 'gigabytes' })
       await page.locator('.fact').getByText('disk.used').waitFor()
@@ -351,13 +328,15 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('has the number of its events this month, the properties seen, and who used it', async () => {
       await enter('/metrics')
-      const { page } = tab
+      const { page } = site
       const month = today().slice(0, 7)
       await page.getByText(`Events in ${month}`).first().waitFor()
-      const { body } = await world.api.get<{ data: { data: { metric_id: string; quantity: string }[] }[] }>(
+      const { body } = await site.test.get<{ data: { data: { metric_id: string; quantity: string }[] }[] }>(
         `/v2/metrics/usage/monthly?aggregation=count&start_at=${Date.parse(`${month}-01`) / 1_000}`,
       )
-      const events = body.data[0]?.data.find(({ metric_id: id }) => id === world.explore.requests)?.quantity
+      const events = body.data[0]?.data.find(
+        ({ metric_id: id }) => id === site.world.explore.requests,
+      )?.quantity
       await page
         .getByRole('row', { name: 'Requests' })
         .getByText(events ?? 'none')
@@ -378,7 +357,7 @@ describe('journeys through usage, metrics and customers', function () {
   describe('a customer', () => {
     it('is made, changed and found', async () => {
       await enter('/customers')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: HOSTILE.markup }).waitFor()
       await page.getByRole('button', { name: 'New customer' }).click()
       await page.getByLabel('Name').fill('Newcomer Ltd')
@@ -400,14 +379,14 @@ describe('journeys through usage, metrics and customers', function () {
     })
 
     it('shows its accounts with their balances', async () => {
-      await world.api.create('/v2/grants', {
-        account_id: world.explore.explored,
-        metric_id: world.explore.requests,
+      await site.test.create('/v2/grants', {
+        account_id: site.world.explore.explored,
+        metric_id: site.world.explore.requests,
         amount: '100000.125',
         effective_at: 0,
       })
-      await enter(`/customers/${world.explore.payer}?source=${world.explore.requests}`)
-      await tab.page.getByText('21019.625').waitFor()
+      await enter(`/customers/${site.world.explore.payer}?source=${site.world.explore.requests}`)
+      await site.page.getByText('21019.625').waitFor()
       expect(await cells('Accounts of the customer')).to.deep.equal([
         ['Second', '', '-77.5 requests'],
         ['Explored', '', '21019.625 requests'],
@@ -418,7 +397,7 @@ describe('journeys through usage, metrics and customers', function () {
   describe('the search', () => {
     it('finds a metric and a customer by name and by id, and Enter opens the first', async () => {
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
       const found = async (text: string, heading: string) => {
         await page.keyboard.press('/')
@@ -428,22 +407,22 @@ describe('journeys through usage, metrics and customers', function () {
         await page.getByRole('heading', { level: 1, name: heading }).waitFor()
       }
       await found('reques', 'Requests')
-      expect(new URL(page.url()).pathname).to.equal(`/console/metrics/${world.explore.requests}`)
+      expect(new URL(page.url()).pathname).to.equal(`/console/metrics/${site.world.explore.requests}`)
       await found('explorer-ltd', 'Explorer Ltd')
-      await found(world.explore.lonely, 'Lonely Ltd')
-      await found(world.metric, 'Tokens')
-      await found(world.account, 'Acme production')
+      await found(site.world.explore.lonely, 'Lonely Ltd')
+      await found(site.world.metric, 'Tokens')
+      await found(site.world.account, 'Acme production')
       await found('Overv', 'Overview')
     })
   })
 
   it('shows a key that may only read no button that writes', async () => {
-    const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+    const { key } = await site.test.create<{ key: string }>('/v2/api-keys', {
       name: 'reader of metrics',
       permissions: ['read:all'],
     })
     await enter('/metrics', key)
-    const { page } = tab
+    const { page } = site
     const noButtons = async () => {
       for (const name of ['New metric', 'New customer', 'Change', 'Archive'])
         expect(await page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
@@ -458,7 +437,4 @@ describe('journeys through usage, metrics and customers', function () {
     await page.getByRole('table', { name: 'Accounts of the customer' }).waitFor()
     await noButtons()
   })
-
-  /** The company in which nothing was made before. */
-  const liveCompany = () => Promise.resolve({ key: tally.key, api: new ApiClient(tally.url, tally.key) })
 })

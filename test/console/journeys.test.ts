@@ -1,63 +1,40 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
-import { ApiClient } from '../support/api-client.ts'
-import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { makeBaseWorld } from './console-world.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { signIn } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 describe('journeys through the console', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
+  const site = useConsole(makeBaseWorld)
+  const { enter } = site
   /** Everything that the tab keeps, and everything that it shows. */
   const remains = () =>
-    tab.page.evaluate<string>(
+    site.page.evaluate<string>(
       'JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage }) + document.documentElement.outerHTML + document.cookie',
     )
 
   describe('the key', () => {
     it('is asked for, refused in the words of the server, and leads to where one came from', async () => {
-      await tab.page.goto(`/console/accounts/${world.account}?source=usd`)
-      await signIn(tab, 'wrong')
-      await tab.page.getByRole('alert').getByText('(401)').waitFor()
-      await signIn(tab, tally.testKey)
-      await tab.page.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
-      expect(new URL(tab.page.url()).search).to.equal('?source=usd')
+      await site.page.goto(`/console/accounts/${site.world.account}?source=usd`)
+      await signIn(site.tab, 'wrong')
+      await site.page.getByRole('alert').getByText('(401)').waitFor()
+      await signIn(site.tab, site.tally.testKey)
+      await site.page.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
+      expect(new URL(site.page.url()).search).to.equal('?source=usd')
     })
 
     it('stays in its tab: not in the address, nor in what tabs share', async () => {
       await enter('/accounts')
-      await tab.page.getByText('Acme production').waitFor()
+      await site.page.getByText('Acme production').waitFor()
       const shared = 'JSON.stringify({ ...localStorage }) + document.cookie + location.href'
-      expect(await tab.page.evaluate<string>(shared)).to.not.include(tally.testKey)
-      expect(await tab.page.evaluate<string>('JSON.stringify({ ...sessionStorage })')).to.include(
-        tally.testKey,
+      expect(await site.page.evaluate<string>(shared)).to.not.include(site.tally.testKey)
+      expect(await site.page.evaluate<string>('JSON.stringify({ ...sessionStorage })')).to.include(
+        site.tally.testKey,
       )
-      const other = await tab.context.newPage()
+      const other = await site.tab.context.newPage()
       await other.goto('/console/accounts')
       await other.getByLabel('API key').waitFor()
     })
@@ -65,8 +42,8 @@ describe('journeys through the console', function () {
     it('goes along to a tab that a link opens', async () => {
       await enter('/accounts')
       const [opened] = await Promise.all([
-        tab.context.waitForEvent('page'),
-        tab.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
+        site.tab.context.waitForEvent('page'),
+        site.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
       ])
       await opened.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
     })
@@ -74,27 +51,26 @@ describe('journeys through the console', function () {
     it('is forgotten in all tabs by signing out', async () => {
       await enter('/accounts')
       const [opened] = await Promise.all([
-        tab.context.waitForEvent('page'),
-        tab.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
+        site.tab.context.waitForEvent('page'),
+        site.page.getByRole('link', { name: 'Acme production' }).click({ modifiers: ['Control'] }),
       ])
       await opened.getByRole('heading', { level: 1, name: 'Acme production' }).waitFor()
-      await tab.page.getByTitle('Company and key').click()
-      await tab.page.getByRole('button', { name: 'Sign out' }).click()
-      await tab.page.getByLabel('API key').waitFor()
+      await site.page.getByTitle('Company and key').click()
+      await site.page.getByRole('button', { name: 'Sign out' }).click()
+      await site.page.getByLabel('API key').waitFor()
       await opened.getByLabel('API key').waitFor()
-      expect(await remains()).to.not.include(tally.testKey)
+      expect(await remains()).to.not.include(site.tally.testKey)
     })
 
     it('ends everywhere once it is revoked, and nothing of the company stays', async () => {
-      const api = new ApiClient(tally.url, tally.testKey)
-      const issued = await api.create<{ key: string; api_key: { id: string } }>('/v2/api-keys', {
+      const issued = await site.test.create<{ key: string; api_key: { id: string } }>('/v2/api-keys', {
         name: 'short',
         permissions: ['read:all'],
       })
       await enter('/accounts', issued.key)
-      await tab.page.getByText('Acme production').waitFor()
-      await api.create(`/v2/api-keys/${issued.api_key.id}/revoke`, {})
-      await tab.page.getByText('This key is not valid any more').waitFor({ timeout: 12_000 })
+      await site.page.getByText('Acme production').waitFor()
+      await site.test.create(`/v2/api-keys/${issued.api_key.id}/revoke`, {})
+      await site.page.getByText('This key is not valid any more').waitFor({ timeout: 12_000 })
       expect(await remains()).to.not.match(/Acme|acme-prod/)
       expect(await remains()).to.not.include(issued.key)
       // A page that is shown before Tally has answered would be one that was kept.
@@ -102,33 +78,33 @@ describe('journeys through the console', function () {
       const held = new Promise<void>((resolve) => {
         answer = resolve
       })
-      await tab.page.route(/\/v2\/accounts/, async (route) => {
+      await site.page.route(/\/v2\/accounts/, async (route) => {
         await held
         await route.continue()
       })
-      await signIn(tab, tally.testKey)
-      await tab.page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
-      expect(await tab.page.getByText('Acme production').count()).to.equal(0)
+      await signIn(site.tab, site.tally.testKey)
+      await site.page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+      expect(await site.page.getByText('Acme production').count()).to.equal(0)
       answer()
-      await tab.page.getByText('Acme production').waitFor()
+      await site.page.getByText('Acme production').waitFor()
     })
 
     it('that may only read sees no button that writes', async () => {
-      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+      const { key } = await site.test.create<{ key: string }>('/v2/api-keys', {
         name: 'reader',
         permissions: ['read:all'],
       })
-      await enter(`/accounts/${world.account}`, key)
-      await tab.page.getByText('The yearly credit').waitFor()
+      await enter(`/accounts/${site.world.account}`, key)
+      await site.page.getByText('The yearly credit').waitFor()
       for (const name of ['Grant', 'Grant in a currency', 'Void', 'Archive', 'Change', 'Pause'])
-        expect(await tab.page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
+        expect(await site.page.getByRole('button', { name, exact: true }).count(), name).to.equal(0)
     })
   })
 
   describe('an account', () => {
     it('is found by its external id, with the keyboard alone', async () => {
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       await page.getByText('Acme production').waitFor()
       await page.keyboard.press('/')
       await page.keyboard.type('acme-prod')
@@ -145,19 +121,20 @@ describe('journeys through the console', function () {
 
     it('is found by a part of its name or of its customer, and the search stands in the address', async () => {
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
+      await page.getByText('evil').waitFor()
       await page.getByRole('searchbox').fill('acme PROD')
       await page.getByText('evil').waitFor({ state: 'detached' })
       await page.getByRole('link', { name: 'Acme production' }).waitFor()
       expect(page.url()).to.match(/\?query=acme\+PROD$/)
       await page.getByRole('searchbox').fill('Acme Ltd')
       await page.getByText('evil').waitFor()
-      expect(await page.getByRole('link', { name: 'Bare' }).count()).to.equal(0)
+      await page.getByRole('link', { name: 'Bare' }).waitFor({ state: 'detached' })
     })
 
     it('has a balance at the end of each day, down to the one of now', async () => {
-      await enter(`/accounts/${world.account}`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.account}`)
+      const { page } = site
       const now = await page.locator('.balance__value').first().textContent()
       await page.getByRole('application', { name: /^Balance/ }).focus()
       await page.keyboard.press('End')
@@ -166,8 +143,8 @@ describe('journeys through the console', function () {
     })
 
     it('shows its grants newest first, and those of one status', async () => {
-      await enter(`/accounts/${world.account}`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.account}`)
+      const { page } = site
       const amounts = page.getByRole('table', { name: /^Grants/ }).locator('tbody td:first-child .decimal')
       await page.getByText('The yearly credit').waitFor()
       expect(await amounts.allTextContents()).to.deep.equal(['77', '10.5', '50000', '3000000'])
@@ -178,23 +155,23 @@ describe('journeys through the console', function () {
 
     it('shows its numbers digit by digit, as the API has them', async () => {
       const amount = '12345678901234567890.123456789012345678'
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Exact' })
-      await world.api.create('/v2/grants', {
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Exact' })
+      await site.test.create('/v2/grants', {
         account_id: id,
-        metric_id: world.metric,
+        metric_id: site.world.metric,
         amount,
         effective_at: 0,
       })
       await enter(`/accounts/${id}`)
-      const shown = tab.page.locator('.balance__value .decimal').first()
+      const shown = site.page.locator('.balance__value .decimal').first()
       await shown.waitFor()
       expect(await shown.textContent()).to.equal(amount)
     })
 
     it('gets a grant, once, though the first answer is lost', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Granted' })
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Granted' })
       await enter(`/accounts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Grant', exact: true }).click()
       await page.getByLabel('Amount in tokens').fill('250.5')
       let lost = 0
@@ -207,14 +184,14 @@ describe('journeys through the console', function () {
       await page.getByRole('cell', { name: '250.5 tokens' }).waitFor()
       expect(lost).to.equal(2)
       await page.locator('.balance__value .decimal').filter({ hasText: '250.5' }).waitFor()
-      const { body } = await world.api.get<{ data: unknown[] }>(`/v2/grants?account_id=${id}`)
+      const { body } = await site.test.get<{ data: unknown[] }>(`/v2/grants?account_id=${id}`)
       expect(body.data).to.have.length(1)
     })
 
     it('is not taken for granted another amount, when all answers to the first one were lost', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Unsure' })
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Unsure' })
       await enter(`/accounts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Grant', exact: true }).click()
       await page.getByLabel('Amount in tokens').fill('100')
       await page.route(/\/v2\/grants$/, async (route) => {
@@ -230,14 +207,14 @@ describe('journeys through the console', function () {
       await page.getByLabel('Amount in tokens').fill('200')
       await page.getByRole('button', { name: 'Grant it' }).click()
       await page.getByText('with another content: nothing of this request was done').waitFor()
-      const { body } = await world.api.get<{ data: { amount: string }[] }>(`/v2/grants?account_id=${id}`)
+      const { body } = await site.test.get<{ data: { amount: string }[] }>(`/v2/grants?account_id=${id}`)
       expect(body.data.map(({ amount }) => amount)).to.deep.equal(['100'])
     })
 
     it('gets credit in a currency that it never had', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Paid' })
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Paid' })
       await enter(`/accounts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Grant in a currency' }).click()
       await page.getByRole('textbox', { name: 'Currency' }).fill('us')
       await page.getByRole('textbox', { name: 'Amount' }).fill('7.5')
@@ -249,15 +226,15 @@ describe('journeys through the console', function () {
     })
 
     it('asks for a word before a grant is voided', async () => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Voided' })
-      await world.api.create('/v2/grants', {
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Voided' })
+      await site.test.create('/v2/grants', {
         account_id: id,
-        metric_id: world.metric,
+        metric_id: site.world.metric,
         amount: '5',
         effective_at: 0,
       })
       await enter(`/accounts/${id}`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Void', exact: true }).click()
       const go = page.getByRole('button', { name: 'Void this grant' })
       expect(await go.isDisabled()).to.equal(true)
@@ -267,8 +244,8 @@ describe('journeys through the console', function () {
     })
 
     it('has a plot that arrow keys walk through, day by day', async () => {
-      await enter(`/accounts/${world.account}`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.account}`)
+      const { page } = site
       await page.getByRole('application', { name: /^Usage/ }).focus()
       await page.keyboard.press('End')
       const said = page.locator('.plot__said').last()
@@ -279,8 +256,8 @@ describe('journeys through the console', function () {
     })
 
     it('keeps range and source in its address', async () => {
-      await enter(`/accounts/${world.account}`)
-      const { page } = tab
+      await enter(`/accounts/${site.world.account}`)
+      const { page } = site
       await page.getByRole('radio', { name: '7 d' }).check()
       await page.getByRole('button', { name: /^usd/ }).click()
       await page.getByRole('heading', { name: 'Usage, usd' }).waitFor()
@@ -295,7 +272,7 @@ describe('journeys through the console', function () {
   describe('text of others', () => {
     it('runs nothing, opens nothing, and hides nothing', async () => {
       await enter('/accounts')
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: HOSTILE.markup }).waitFor()
       await page.getByRole('link', { name: HOSTILE.link }).waitFor()
       await page.getByRole('link', { name: 'evil⟨202E⟩txt.exe' }).waitFor()
@@ -307,8 +284,8 @@ describe('journeys through the console', function () {
     it('is no formula in a CSV file', async () => {
       await enter('/accounts')
       const [file] = await Promise.all([
-        tab.page.waitForEvent('download'),
-        tab.page.getByRole('button', { name: 'All of them as CSV' }).click(),
+        site.page.waitForEvent('download'),
+        site.page.getByRole('button', { name: 'All of them as CSV' }).click(),
       ])
       const text = await readFile(await file.path(), 'utf8')
       expect(text).to.include(`"'${HOSTILE.formula.replaceAll('"', '""')}"`)
@@ -317,8 +294,8 @@ describe('journeys through the console', function () {
   })
 
   it('leads a new company to its first event, and shows the balance fall', async () => {
-    await enter('/start', tally.key)
-    const { page } = tab
+    await enter('/start', site.tally.key)
+    const { page } = site
     await page.getByRole('button', { name: 'Make them for me' }).click()
     await page.getByRole('heading', { name: 'Waiting for the event' }).waitFor()
     await page.getByRole('combobox', { name: 'Account' }).waitFor() // its place moves the button

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import type { Browser, Locator } from 'playwright-core'
+import type { Locator } from 'playwright-core'
 import { startOfMonth } from '../../console/src/format/period.ts'
 import { DAY_S, utcDay } from '../../console/src/format/time.ts'
 import type { SchemaOf } from '../../shared/http/operation.ts'
 import { simulatePricesWith } from '../clients/core/run-program.ts'
-import { type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, shareConsole } from './console-world.ts'
+import { makePricedWorld } from './console-world.ts'
 import { type HoldingProxy, holdingProxy } from './holding-proxy.ts'
 import { HOSTILE } from './hostile-texts.ts'
-import { closeBrowser, openTab, signIn, type WatchedPage } from './use-browser.ts'
+import { openTab, signIn } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 /** The cells of a table, row by row: the id that a cell links to, or its text. */
 async function cellsOf(table: Locator): Promise<string[][]> {
@@ -31,42 +31,23 @@ async function cellsOf(table: Locator): Promise<string[][]> {
 
 describe('prices in the console', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let world: ConsoleWorld
-  let tab: WatchedPage
+  const site = useConsole(makePricedWorld)
+  const { enter } = site
   let card: string
-
-  before(async function () {
-    ;({ tally, browser, world } = await shareConsole(this))
-    card = `/billing/rate-cards/${world.prices.card}`
+  before(() => {
+    card = `/billing/rate-cards/${site.world.prices.card}`
   })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
-  })
-
-  const enter = async (path: string, key = tally.testKey) => {
-    await tab.page.goto(`/console${path}`)
-    await signIn(tab, key)
-  }
-  const table = (caption: string) => tab.page.getByRole('table', { name: caption })
-  const monthEnd = () => startOfMonth(world.prices.month, 1)
+  const table = (caption: string) => site.page.getByRole('table', { name: caption })
+  const monthEnd = () => startOfMonth(site.world.prices.month, 1)
   const change = () => ({
-    end: [world.prices.rate],
-    add: [{ metric_id: world.prices.metric, price_id: world.prices.prices.graduated }],
+    end: [site.world.prices.rate],
+    add: [{ metric_id: site.world.prices.metric, price_id: site.world.prices.prices.graduated }],
   })
   const tried = () => encodeURIComponent(JSON.stringify(change()))
 
   it('a product gets a price, which is drawn while it is typed and priced exactly', async () => {
     await enter('/billing/products')
-    const { page } = tab
+    const { page } = site
     await page.getByText(HOSTILE.markup).first().waitFor()
     await page.getByRole('button', { name: 'New product' }).click()
     await page.getByLabel('Name').fill('Storage')
@@ -102,8 +83,8 @@ describe('prices in the console', function () {
   })
 
   it('the bends of a price are read by arrow keys', async () => {
-    await enter(`/billing/prices/${world.prices.prices.package}`)
-    const { page } = tab
+    await enter(`/billing/prices/${site.world.prices.prices.package}`)
+    const { page } = site
     const plot = page.getByRole('application', { name: /Amount in usd/ })
     await plot.focus()
     await page.keyboard.press('Home')
@@ -117,7 +98,7 @@ describe('prices in the console', function () {
 
   it('a rate card is made, with a rate that has prices by a property', async () => {
     await enter('/billing/rate-cards')
-    const { page } = tab
+    const { page } = site
     await page.getByRole('link', { name: HOSTILE.long }).waitFor()
     await page.getByRole('button', { name: 'New rate card' }).click()
     await page.getByLabel('Name').fill('Plus')
@@ -130,31 +111,31 @@ describe('prices in the console', function () {
     await page.getByLabel('A price for each value of the property').fill('model')
     await page.getByRole('button', { name: 'Add a value' }).click()
     await page.getByLabel('Value 1', { exact: true }).fill('large')
-    await page.getByLabel('Price of value 1').selectOption(world.prices.prices.package)
-    await page.getByLabel('Price of the rest').selectOption(world.prices.prices.unit)
+    await page.getByLabel('Price of value 1').selectOption(site.world.prices.prices.package)
+    await page.getByLabel('Price of the rest').selectOption(site.world.prices.prices.unit)
     await page.getByRole('button', { name: 'Make the rate card' }).click()
     await page.getByRole('heading', { level: 1, name: 'Plus' }).waitFor()
     await table('Rates of the card').getByText('sum of Calls, region = eu, by model').waitFor()
     const id = page.url().split('/').at(-1) ?? ''
-    const { body } = await world.api.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${id}`)
+    const { body } = await site.test.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${id}`)
     expect(body.rates[0]).to.deep.include({
       filters: [{ property: 'region', values: ['eu'] }],
       group_by: 'model',
-      prices: [{ value: 'large', price_id: world.prices.prices.package }],
-      price_id: world.prices.prices.unit,
+      prices: [{ value: 'large', price_id: site.world.prices.prices.package }],
+      price_id: site.world.prices.prices.unit,
     })
   })
 
   it('rates stand on a line of time, and are those of the second that is asked for', async () => {
     await enter(card)
-    const { page } = tab
+    const { page } = site
     await page.getByRole('application', { name: /^Rates/ }).focus()
     await page.keyboard.press('Home')
     await page.getByText('API calls, sum of Calls').first().waitFor()
     await page.keyboard.press('End')
     await page.getByRole('status').getByText('59 usd a period').waitFor()
     expect((await cellsOf(table('Rates of the card'))).map(([, , prices]) => prices)).to.include(
-      world.prices.prices.flat,
+      site.world.prices.prices.flat,
     )
     await page.getByLabel('In force at, UTC').fill('2200-01-01')
     await page.getByRole('button', { name: 'Show', exact: true }).click()
@@ -166,25 +147,25 @@ describe('prices in the console', function () {
     /** What the command says about the same. */
     const byCommand = async (...args: string[]) => {
       const { out } = await simulatePricesWith(
-        ['--url', tally.url, '--card', world.prices.card, '--json', '--all', ...args],
-        { env: { TALLY_API_KEY: tally.testKey } },
+        ['--url', site.tally.url, '--card', site.world.prices.card, '--json', '--all', ...args],
+        { env: { TALLY_API_KEY: site.tally.testKey } },
       )
       return JSON.parse(out) as { totals: SchemaOf<'SimulationTotals'>; data: SchemaOf<'SimulatedAccount'>[] }
     }
     /** Reports usage of last month by one more account, and waits until so many accounts are simulated. */
     const reportLate = async (count: number) => {
-      const { id } = await world.api.create<{ id: string }>('/v2/accounts', { name: 'Late caller' })
-      const event = { account_id: id, metric_id: world.prices.metric, quantity: '100' }
-      await world.api.create('/v2/events/batch', {
-        events: [{ ...event, occurred_at: world.prices.month, idempotency_key: `late-${count}` }],
+      const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Late caller' })
+      const event = { account_id: id, metric_id: site.world.prices.metric, quantity: '100' }
+      await site.test.create('/v2/events/batch', {
+        events: [{ ...event, occurred_at: site.world.prices.month, idempotency_key: `late-${count}` }],
       })
       await until(async () => (await byCommand('--against', 'none')).totals.accounts === count)
     }
-    const figure = (name: string) => tab.page.locator('.figures > div', { hasText: name }).locator('dd')
+    const figure = (name: string) => site.page.locator('.figures > div', { hasText: name }).locator('dd')
 
     it('says what the command says: totals, spread, the largest of each side, and all accounts', async () => {
       await enter(`${card}/simulate`)
-      const { page } = tab
+      const { page } = site
       await page.getByLabel('Against').selectOption('none')
       await page.getByRole('button', { name: 'Simulate' }).click()
       await page.getByRole('heading', { name: 'Where the differences lie' }).waitFor()
@@ -208,8 +189,10 @@ describe('prices in the console', function () {
         page.waitForEvent('download'),
         page.getByRole('button', { name: `CSV of ${data.length} accounts` }).click(),
       ])
-      const days = `${utcDay(world.prices.month)}-to-${utcDay(monthEnd() - 1)}`
-      expect(file.suggestedFilename()).to.equal(`simulation-${world.prices.card}-against-none-${days}.csv`)
+      const days = `${utcDay(site.world.prices.month)}-to-${utcDay(monthEnd() - 1)}`
+      expect(file.suggestedFilename()).to.equal(
+        `simulation-${site.world.prices.card}-against-none-${days}.csv`,
+      )
       const [headings, ...lines] = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
       expect(headings).to.include('account id,"Nothing, usd","By this card, usd","difference, usd"')
       expect(lines).to.deep.equal(
@@ -224,26 +207,26 @@ describe('prices in the console', function () {
 
     it('of a change leads to the account and to its lines, and then the change is applied', async () => {
       await enter(card)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Try a change' }).click()
       await page.getByLabel('API calls, sum of Calls', { exact: true }).check()
       await page.getByRole('button', { name: 'Add a rate' }).click()
       await page.getByLabel('Usage of').selectOption({ label: 'Calls' })
       await page
         .getByRole('combobox', { name: 'Price', exact: true })
-        .selectOption(world.prices.prices.graduated)
+        .selectOption(site.world.prices.prices.graduated)
       await page.getByRole('button', { name: 'Try it on last month' }).click()
       await page.getByRole('heading', { level: 1, name: 'Simulation' }).waitFor()
-      await page.getByLabel('Against').selectOption(world.prices.card)
-      expect(new URL(page.url()).searchParams.get('from')).to.equal(utcDay(world.prices.month))
+      await page.getByLabel('Against').selectOption(site.world.prices.card)
+      expect(new URL(page.url()).searchParams.get('from')).to.equal(utcDay(site.world.prices.month))
       // 500, 1000, 1000.5, 2000 and 5000 calls: +1, +2, +2.49, -1.5 and -13.5. The fixed charge of 49, and the least of
       // 3 for calls of one model, are on both sides.
       await page.locator('.figures').getByText('-9.51').waitFor()
       const more = await cellsOf(table('Who would pay most more'))
       expect(more.map(([id, now, then, difference]) => [id, now, then, difference])).to.deep.equal([
-        [world.prices.accounts[2], '62.01 usd', '64.5 usd', '+2.49 usd +4 %'],
-        [world.prices.accounts[1], '62 usd', '64 usd', '+2 usd +3.2 %'],
-        [world.prices.accounts[0], '57 usd', '58 usd', '+1 usd +1.8 %'],
+        [site.world.prices.accounts[2], '62.01 usd', '64.5 usd', '+2.49 usd +4 %'],
+        [site.world.prices.accounts[1], '62 usd', '64 usd', '+2 usd +3.2 %'],
+        [site.world.prices.accounts[0], '57 usd', '58 usd', '+1 usd +1.8 %'],
       ])
       await table('Who would pay most more').getByRole('link', { name: 'Caller 3' }).waitFor()
       await table('Who would pay most less').getByRole('button', { name: 'Lines' }).first().click()
@@ -261,22 +244,22 @@ describe('prices in the console', function () {
       await page.getByRole('button', { name: 'Apply it' }).click()
       await page.getByRole('heading', { level: 1, name: 'Standard' }).waitFor()
       await table('Rates of the card').getByRole('link', { name: 'graduated, 2 tiers' }).waitFor()
-      const { body } = await world.api.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${world.prices.card}`)
-      expect(body.rates.map(({ price_id: id }) => id)).to.include(world.prices.prices.graduated)
+      const { body } = await site.test.get<SchemaOf<'RateCard'>>(`/v2/rate-cards/${site.world.prices.card}`)
+      expect(body.rates.map(({ price_id: id }) => id)).to.include(site.world.prices.prices.graduated)
     })
 
     it('of other days is not there before it is asked for, and names the days of its usage', async () => {
       await enter(`${card}/simulate`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Simulate' }).click()
       const day = (seconds: number) => utcDay(seconds)
       const said = page.getByText(/^Usage from/)
       await said.waitFor()
-      const between = `${day(world.prices.month)} 00:00:00 to ${day(monthEnd())} 00:00:00`
+      const between = `${day(site.world.prices.month)} 00:00:00 to ${day(monthEnd())} 00:00:00`
       expect(await said.textContent()).to.include(`Usage from ${between}, as one period`)
       const { searchParams } = new URL(page.url())
       expect([searchParams.get('from'), searchParams.get('to')]).to.deep.equal([
-        day(world.prices.month),
+        day(site.world.prices.month),
         day(monthEnd() - 1),
       ])
       await page.getByRole('radio', { name: '7 d' }).check()
@@ -292,7 +275,7 @@ describe('prices in the console', function () {
 
     it('asked again reads what came since, and all accounts are read anew', async () => {
       await enter(`${card}/simulate?against=none`)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('button', { name: 'Simulate' }).click()
       await figure('Nothing').waitFor()
       const { totals: before } = await byCommand('--against', 'none')
@@ -308,7 +291,7 @@ describe('prices in the console', function () {
     })
 
     it('says all of a change in its address, and keeps it in an edit', async () => {
-      const { metric, prices } = world.prices
+      const { metric, prices } = site.world.prices
       const unknown = `price_${'1'.repeat(32)}`
       const rate = {
         ...{ metric_id: metric, group_by: 'model', prices: [{ value: 'large', price_id: prices.package }] },
@@ -318,7 +301,7 @@ describe('prices in the console', function () {
       const at = (changes: object) =>
         `${card}/simulate?changes=${encodeURIComponent(JSON.stringify(changes))}`
       await enter(at({ effective_at: 4_102_444_800, end: [ended], add: [rate] }))
-      const { page } = tab
+      const { page } = site
       const tried = page.getByRole('region', { name: 'The change that is tried' })
       const begins = await tried.getByRole('listitem').filter({ hasText: 'begins' }).textContent()
       expect(begins).to.match(/^begins API calls, sum of Calls, by model: large: /)
@@ -340,11 +323,11 @@ describe('prices in the console', function () {
     })
 
     it('ends at the server when it is stopped', async () => {
-      const proxy: HoldingProxy = await holdingProxy(tally.url, '/simulate')
-      const behind = await openTab(browser, proxy.url)
+      const proxy: HoldingProxy = await holdingProxy(site.tally.url, '/simulate')
+      const behind = await openTab(site.browser, proxy.url)
       try {
         await behind.page.goto(`/console${card}/simulate`)
-        await signIn(behind, tally.testKey)
+        await signIn(behind, site.tally.testKey)
         await behind.page.getByRole('button', { name: 'Simulate' }).click()
         await behind.page.getByText('Rating all accounts').waitFor()
         await until(() => Promise.resolve(proxy.held === 1))
@@ -360,12 +343,12 @@ describe('prices in the console', function () {
     })
 
     it('of a key that may only read has no button that writes', async () => {
-      const { key } = await world.api.create<{ key: string }>('/v2/api-keys', {
+      const { key } = await site.test.create<{ key: string }>('/v2/api-keys', {
         name: 'prices reader',
         permissions: ['read:all'],
       })
       await enter(`${card}/simulate?changes=${tried()}`, key)
-      const { page } = tab
+      const { page } = site
       await page.getByRole('link', { name: 'Edit it' }).waitFor()
       const absent = async (...names: string[]) => {
         for (const name of names)

@@ -1,10 +1,8 @@
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
-import { ApiClient } from '../support/api-client.ts'
+import type { Page } from 'playwright-core'
 import { requirePrograms, runIn } from '../support/programs.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { closeBrowser, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
+import { useConsole } from './use-console.ts'
 
 /** How the text of each language is run: the program, its options before the text, and the option that shows its version. */
 const PROGRAMS = {
@@ -15,49 +13,29 @@ const PROGRAMS = {
 
 describe('first steps in the console', function () {
   this.timeout(120_000)
-  let tally: TallyUnderTest
-  let browser: Browser
-  let live: ApiClient
-  let tab: WatchedPage
+  const site = useConsole()
   let page: Page
-
-  before(async function () {
-    browser = await useBrowser(this)
-    tally = await shareTallyUnderTest()
-    live = new ApiClient(tally.url, tally.key)
-  })
-  after(async () => {
-    await closeBrowser()
-  })
-  beforeEach(async () => {
-    tab = await openTab(browser, tally.url)
-    page = tab.page
-  })
-  afterEach(async () => {
-    expect(tab.faults).to.deep.equal([])
-    await tab.close()
+  beforeEach(() => {
+    page = site.page
   })
 
-  const enter = async (path: string) => {
-    await page.goto(`/console${path}`)
-    await signIn(tab, tally.key)
-  }
+  const enter = (path: string) => site.enter(path, site.tally.key)
   /** Enters, or goes to another page when the tab is signed in. */
   const enterOnce = (path: string) =>
     page.url() === 'about:blank' ? enter(path) : page.goto(`/console${path}`)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   /** An account with a grant of 10,000 tokens, and usage of before. */
   const makeSubject = async (used?: string) => {
-    const { id: account } = await live.create<{ id: string }>('/v2/accounts', { name: 'Stepping' })
-    const { id: metric } = await live.create<{ id: string }>('/v2/metrics', {
+    const { id: account } = await site.live.create<{ id: string }>('/v2/accounts', { name: 'Stepping' })
+    const { id: metric } = await site.live.create<{ id: string }>('/v2/metrics', {
       name: 'tokens',
       measurement_units: 'tokens',
     })
     const hourAgo = Math.floor(Date.now() / 1_000) - 3_600
     const common = { account_id: account, metric_id: metric }
-    await live.create('/v2/grants', { ...common, amount: '10000', effective_at: 0 })
+    await site.live.create('/v2/grants', { ...common, amount: '10000', effective_at: 0 })
     if (used !== undefined)
-      await live.create('/v2/events', { ...common, quantity: used, occurred_at: hourAgo })
+      await site.live.create('/v2/events', { ...common, quantity: used, occurred_at: hourAgo })
     return { account, metric }
   }
   const balance = () => page.locator('.steps__balance .decimal').first().textContent()
@@ -115,7 +93,7 @@ describe('first steps in the console', function () {
     await button('Try again').click()
     await page.getByRole('heading', { name: 'Send an event' }).waitFor()
     await until(async () => (await balance()) === '10000')
-    const { body } = await live.get<{ data: unknown[] }>('/v2/accounts?query=Try%20it')
+    const { body } = await site.live.get<{ data: unknown[] }>('/v2/accounts?query=Try%20it')
     expect(body.data).to.have.length(1)
   })
 
@@ -150,7 +128,7 @@ describe('first steps in the console', function () {
         await until(async () => (await balance()) === '10000')
         if (language !== 'curl') await page.getByRole('radio', { name: language }).check()
         const command = (await page.locator('.snippet__text').first().textContent()) ?? ''
-        const output = await runIn('.', program, [...options, command], { TALLY_KEY: tally.key })
+        const output = await runIn('.', program, [...options, command], { TALLY_KEY: site.tally.key })
         const answeredAt = Date.now()
         expect(output).to.match(/event_[0-9a-f]{32}/)
         await until(async () => (await balance()) === '5192')
