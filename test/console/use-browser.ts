@@ -61,8 +61,8 @@ export interface WatchedPage {
   look(look: Look): Promise<void>
   /** Whatever is too wide, and reports of the policy. */
   breaks(): Promise<string[]>
-  /** What breaks, and what axe has against the page. */
-  inspect(): Promise<string[]>
+  /** What breaks, and what axe has against the page: by all its rules, or by those that a colour scheme may break. */
+  inspect(rules?: Rules): Promise<string[]>
   /** Saves a picture in the folder of the run. */
   picture(name: string): Promise<void>
   close(): Promise<void>
@@ -87,8 +87,18 @@ const TOO_WIDE = `(() => {
 
 const IS_READ = `document.querySelector('.skeleton, .panel__body--earlier') === null`
 
-const RUN_AXE = `axe
-  .run(document, { runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] } })
+/** Which rules of axe are asked for. */
+type Rules = 'all' | 'colours'
+
+const RUN_ONLY: Record<Rules, object> = {
+  all: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] },
+  colours: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
+}
+
+const runAxe = (rules: Rules): string => `axe
+  .run(document, {
+    runOnly: ${JSON.stringify(RUN_ONLY[rules])}, resultTypes: ['violations'], selectors: false, preload: false,
+  })
   .then(({ violations }) =>
     violations.map(({ id, nodes }) => 'axe: ' + id + ': ' + nodes.slice(0, 3).map(({ html }) => html).join(' | ')),
   )`
@@ -112,11 +122,11 @@ export async function openTab(browser: Browser, url: string): Promise<WatchedPag
   }
   const breaks = async () => [
     ...(await page.evaluate<string[]>(TOO_WIDE)),
-    ...(await page.evaluate<string[]>('window.__reports')).map((report) => `policy: ${report}`),
+    ...(await page.evaluate<string[]>('window.__reports.splice(0)')).map((report) => `policy: ${report}`),
   ]
-  const inspect = async () => {
+  const inspect = async (rules: Rules = 'all') => {
     if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(await axeSource())
-    return [...(await page.evaluate<string[]>(RUN_AXE)), ...(await breaks())]
+    return [...(await page.evaluate<string[]>(runAxe(rules))), ...(await breaks())]
   }
   const picture = async (name: string) => {
     const folder = path.join(process.env['CONSOLE_PICTURES'] ?? process.env[RUN_FOLDER] ?? '.', 'pictures')

@@ -1,5 +1,8 @@
 import { click, type StatesOf } from './state.ts'
 
+/** How many rows of the trail are shown. A hundred would take longer to look at than the ten next pages together. */
+export const TRAIL_ROWS = 20
+
 export const companyStates: StatesOf<'keys' | 'trail' | 'test'> = {
   keys: {
     list: {
@@ -38,7 +41,7 @@ export const companyStates: StatesOf<'keys' | 'trail' | 'test'> = {
     },
   },
   trail: {
-    all: { path: () => '/trail', seen: 'api key revoked' },
+    all: { path: () => '/trail', seen: `${TRAIL_ROWS} shown, there are more.` },
     resource: { path: ({ account }) => `/trail?resource_id=${account}`, seen: 'account created' },
     nothing: { path: () => '/trail?resource_id=nothing', seen: 'No change matches this filter.' },
     malformed: { path: () => '/trail?api_key_id=x', seen: '(400)' },
