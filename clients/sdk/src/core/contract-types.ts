@@ -10,7 +10,12 @@ export type OperationId = keyof operations
 /** An amount that is sent. A number must be a safe integer, because others may have lost digits already. */
 export type AmountInput = string | bigint | number
 
-type Content<Response> = Response extends { readonly content: infer Types } ? Types[keyof Types] : never
+/** Of an answer with several media types, what a request in JSON gets. */
+type Content<Response> = Response extends { readonly content: infer Types }
+  ? Types extends { readonly 'application/json': infer Json }
+    ? Json
+    : Types[keyof Types]
+  : never
 
 type Success<Responses> = Responses extends { readonly 200: infer Response }
   ? Response
