@@ -101,7 +101,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get an account. `GET /v2/accounts/{account_id}`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   get: (accountId: string, options?: CallOptions): Promise<Answer<'getAccount'>> =>
     call.one(OPERATIONS.getAccount, [accountId], {}, options),
@@ -132,7 +132,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get the usage of an account in a time range. `GET /v2/accounts/{account_id}/usage`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   usage: (
     accountId: string,
@@ -143,7 +143,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get all usage of an account by month. `GET /v2/accounts/{account_id}/usage/monthly`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   usageMonthly: (
     accountId: string,
@@ -154,7 +154,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get the usage of an account by day. `GET /v2/accounts/{account_id}/usage/daily`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   usageDaily: (
     accountId: string,
@@ -165,7 +165,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get the balance of an account in one metric or currency. `GET /v2/accounts/{account_id}/balance`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   balance: (
     accountId: string,
@@ -176,7 +176,7 @@ const accountsOf = (call: Call) => ({
   /**
    * Get the balance of an account by day. `GET /v2/accounts/{account_id}/balance/daily`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   balanceDaily: (
     accountId: string,
@@ -191,7 +191,7 @@ const metricsOf = (call: Call) => ({
   /**
    * List metrics. `GET /v2/metrics`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   list: (query?: Query<'listMetrics'>, options?: CallOptions): Pages<Item<'listMetrics'>> =>
     call.pages(OPERATIONS.listMetrics, [], { query }, options),
@@ -256,7 +256,7 @@ const grantsOf = (call: Call) => ({
   /**
    * List grants. `GET /v2/grants`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   list: (query?: Query<'listGrants'>, options?: CallOptions): Pages<Item<'listGrants'>> =>
     call.pages(OPERATIONS.listGrants, [], { query }, options),
@@ -338,7 +338,7 @@ const refillConfigurationsOf = (call: Call) => ({
   /**
    * List the refills of a configuration. `GET /v2/refill-configurations/{account_id}/{metric_id}/refills`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   refills: (
     accountId: string,
@@ -428,7 +428,7 @@ const usageOf = (call: Call) => ({
   /**
    * Get usage by period, account or property. `GET /v2/usage`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   get: (query: Query<'getUsage'>, options?: CallOptions): Promise<Answer<'getUsage'>> =>
     call.one(OPERATIONS.getUsage, [], { query }, options),
@@ -439,7 +439,7 @@ const currenciesOf = (call: Call) => ({
   /**
    * List the currencies in use. `GET /v2/currencies`
    *
-   * Needs `read:all`.
+   * Needs `read:all` or `read:account`.
    */
   list: (query?: Query<'listCurrencies'>, options?: CallOptions): Pages<Item<'listCurrencies'>> =>
     call.pages(OPERATIONS.listCurrencies, [], { query }, options),
@@ -721,7 +721,7 @@ const callerOf = (call: Call) => ({
   /**
    * Get the company of this key, and its permissions. `GET /v2/caller`
    *
-   * Needs `read:all` or `write:all` or `manage:keys`.
+   * Needs `read:all` or `write:all` or `manage:keys` or `read:account`.
    */
   get: (options?: CallOptions): Promise<Answer<'getCaller'>> =>
     call.one(OPERATIONS.getCaller, [], {}, options),
