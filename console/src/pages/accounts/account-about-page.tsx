@@ -60,9 +60,7 @@ function About({ accountId }: { accountId: string }) {
         )}
       </Panel>
       {client.may('manage:keys') && <AccountTrail accountId={accountId} />}
-      {account !== undefined && open === 'change' && (
-        <AccountDialog account={account} onClose={close} />
-      )}
+      {account !== undefined && open === 'change' && <AccountDialog account={account} onClose={close} />}
       {account !== undefined && open === 'archive' && (
         <ArchiveAccountDialog account={account} onClose={close} />
       )}
