@@ -138,17 +138,20 @@ describe('transports of the SDK', function () {
       })
     })
 
-  it('keeps connections for four seconds, and opens at most maxSockets', async () => {
-    answer = (_, res) => {
-      setTimeout(() => res.writeHead(200, JSON_TYPE).end('{"id": "account_1"}'), 20)
+  it('keeps free connections for four seconds, opens at most maxSockets, and waits longer for an answer', async () => {
+    answer = ({ url }, res) => {
+      const ms = url === '/v2/metrics/slow' ? 5_000 : 20
+      setTimeout(() => res.writeHead(200, JSON_TYPE).end('{"id": "account_1"}'), ms)
     }
+    const slow = clientOf().metrics.get('slow')
     const tally = clientOf({ maxSockets: 2 })
     await Promise.all(Array.from({ length: 6 }, () => tally.accounts.get('account_1')))
     await tally.accounts.get('account_1')
-    expect(connections).to.equal(2)
+    expect(connections).to.equal(3)
     const startedAt = performance.now()
     while (closed.length < 2) await sleep(10)
     for (const at of closed) expect(at - startedAt).to.be.within(3_000, 9_000)
+    expect((await slow).id).to.equal('account_1')
   })
 
   it('closes its connections when the client is closed', async () => {
