@@ -175,6 +175,48 @@ describe('journeys of a company through the console', function () {
       }
     })
 
+    it('of one account are made, listed by it and revoked, and sign nobody in', async () => {
+      const { id } = await live.create<{ id: string }>('/v2/accounts', { name: 'Wien & Söhne' })
+      await enter('/keys', tally.key)
+      await button('New account key').click()
+      const dialog = page.getByRole('dialog')
+      expect(await button('Make the key').isDisabled()).to.equal(true)
+      await dialog.getByLabel('Find the account').fill('wien')
+      await dialog.getByRole('combobox', { name: 'Account' }).selectOption({ label: 'Wien & Söhne' })
+      await dialog.getByLabel('It works').selectOption({ label: 'for 30 days' })
+      await button('Make the key').click()
+      const key = await shownKey()
+      expect(await kept()).to.not.include(key)
+      await button('I have the key').click()
+      expect(new URL(page.url()).search).to.equal(`?account_id=${id}`)
+      const asCustomer = new ApiClient(tally.url, key)
+      const { body } = await asCustomer.get<{ account_id: string; api_key: { expires_at: number } }>(
+        '/v2/caller',
+      )
+      expect(body.account_id).to.equal(id)
+      expect(body.api_key.expires_at - Date.now() / 1_000).to.be.within(29 * 86_400, 30 * 86_400)
+      const list = page.getByRole('region', { name: 'Keys of this account' })
+      const row = list.getByRole('row', { name: /read one account/ })
+      await row.getByText(`…${key.slice(-4)}`).waitFor()
+      await page.getByRole('region', { name: 'API keys' }).getByRole('row').first().waitFor()
+      expect(
+        await page.getByRole('region', { name: 'API keys' }).getByText('read one account').count(),
+      ).to.equal(0)
+
+      const other = await openTab(browser, tally.url)
+      await other.page.goto('/console/keys')
+      await signIn(other, key)
+      await other.page.getByText('this key reads one account').waitFor()
+      expect(other.faults).to.deep.equal([])
+      await other.close()
+
+      await row.getByRole('button', { name: 'Revoke' }).click()
+      await page.getByLabel('Type revoke to go on').fill('revoke')
+      await button('Revoke this key').click()
+      await list.getByText('Keys that ended: 1').waitFor()
+      await until(async () => (await statusOf(key)) === 401)
+    })
+
     it('that may not manage keys see why, and no menu entry', async () => {
       const { key } = await issue(site.live, {})
       await enter('/keys', key)

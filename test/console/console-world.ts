@@ -88,6 +88,7 @@ export async function makeBaseWorld(company: Company): Promise<BaseWorld> {
   await makeMoreAccounts(api, customer.id)
   await grantAll(api, account.id, metric.id)
   const eventAt = await reportAll(api, account.id, metric.id)
+  await makeKeys(api, account.id)
   return { account: account.id, metric: metric.id, bare: bare.id, eventAt }
 }
 

@@ -3,12 +3,14 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useSearch } from 'wouter/use-browser-location'
-import { call } from '../api/call.ts'
+import { call, CallError } from '../api/call.ts'
 import type { Schema } from '../api/contract.ts'
 import { CopyButton } from '../parts/id.tsx'
 import { Notice, Problem } from '../parts/problem.tsx'
 import { expectArrival } from './arrivals.ts'
 import { activate, type SignedIn, signIn, useKeys } from './keys.ts'
+
+const FORBIDDEN = 403
 
 /** Asks for a key. It stays in this tab, and is sent to this address alone. */
 export function SignInPage() {
@@ -47,7 +49,12 @@ function KeyForm({ onDone }: { onDone: () => void }) {
   const [typed, setTyped] = useState('')
   const key = typed.trim()
   const check = useMutation({
-    mutationFn: async () => (await call(key, { method: 'GET', target: '/v2/caller' })) as Schema<'Caller'>,
+    mutationFn: async () => {
+      const caller = (await call(key, { method: 'GET', target: '/v2/caller' })) as Schema<'Caller'>
+      if (caller.account_id !== null)
+        throw new CallError(FORBIDDEN, 'this key reads one account: sign in with a key of the company')
+      return caller
+    },
     onSuccess: (caller) => {
       signIn({ key, caller })
       onDone()

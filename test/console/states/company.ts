@@ -13,6 +13,12 @@ export const companyStates: StatesOf<'keys' | 'trail' | 'test'> = {
         await page.getByText('was lost').waitFor()
       },
     },
+    account: { path: ({ account }) => `/keys?account_id=${account}`, seen: 'portal of Vienna' },
+    'new-account-key': {
+      path: ({ bare }) => `/keys?account_id=${bare}`,
+      seen: 'This account has no key.',
+      prepare: click('New account key'),
+    },
     'new-key': { path: () => '/keys', seen: 'until 2100', prepare: click('New key') },
     shown: {
       path: () => '/keys',

@@ -1,8 +1,8 @@
 import type { ApiClient } from '../../support/api-client.ts'
 import { HOSTILE } from '../hostile-texts.ts'
 
-/** Makes keys of all kinds: named by others, replaced, revoked, and one that ends. */
-export async function makeKeys(api: ApiClient): Promise<void> {
+/** Makes keys of all kinds: named by others, replaced, revoked, one that ends, and those of an account. */
+export async function makeKeys(api: ApiClient, account: string): Promise<void> {
   const issue = async (fields: object) =>
     (
       await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
@@ -17,4 +17,11 @@ export async function makeKeys(api: ApiClient): Promise<void> {
   await api.create(`/v2/api-keys/${rotated}/rotate`, { overlap_seconds: 86_400 })
   const revoked = await issue({ name: 'was lost' })
   await api.create(`/v2/api-keys/${revoked}/revoke`, {})
+  for (const name of ['portal of Vienna', HOSTILE.markup])
+    await issue({
+      name,
+      account_id: account,
+      permissions: ['read:account'],
+      expires_at: Math.floor(Date.now() / 1_000) + 86_400,
+    })
 }

@@ -13,7 +13,7 @@ import { parseInstant } from '../../format/time.ts'
 import { visibleText } from '../../format/visible-text.ts'
 import { Select } from '../../parts/choice.tsx'
 import { Field, FormDialog } from '../../parts/form.tsx'
-import { AccountPicker } from './account-picker.tsx'
+import { AccountPicker } from '../../parts/account-picker.tsx'
 import { type Catalogue, LineFields } from './line-fields.tsx'
 import { lineBody, newLine, type TypedLine } from './new-line.ts'
 

@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { useClient } from '../../api/client.ts'
-import { accountListing, accountReading } from '../../api/queries/accounts.ts'
-import { useRead, useReadList } from '../../api/use-read.ts'
-import { useSettled } from '../../app/effects.ts'
-import { visibleText } from '../../format/visible-text.ts'
-import { Select } from '../../parts/choice.tsx'
-import { Field } from '../../parts/form.tsx'
+import { useClient } from '../api/client.ts'
+import { accountListing, accountReading } from '../api/queries/accounts.ts'
+import { useRead, useReadList } from '../api/use-read.ts'
+import { useSettled } from '../app/effects.ts'
+import { visibleText } from '../format/visible-text.ts'
+import { Select } from './choice.tsx'
+import { Field } from './form.tsx'
 
 /** How long typing rests before Tally is asked. */
 const SETTLE_MS = 150
