@@ -201,6 +201,7 @@ describe('journeys through the console', function () {
       })
       await page.getByRole('button', { name: 'Grant it' }).click()
       await page.getByRole('cell', { name: '100 tokens' }).waitFor() // it was done, and the page has asked
+      await page.getByRole('button', { name: 'Grant it' }).waitFor() // no attempt is left
       await page.unroute(/\/v2\/grants$/)
       await page.getByRole('button', { name: 'Close' }).click()
       await page.getByText('This may have been done').waitFor()
