@@ -47,7 +47,7 @@ describe('the built console', () => {
 
   it('has the notices of what is bundled', async () => {
     const notices = await readFile(path.join(SITE, 'licenses.md'), 'utf8')
-    for (const name of ['react', 'react-dom', '@tanstack/react-query', 'wouter', 'd3-scale'])
+    for (const name of ['react', 'react-dom', '@tanstack/react-query', 'wouter', 'd3-array'])
       expect(notices).to.include(name)
   })
 })

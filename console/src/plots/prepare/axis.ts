@@ -1,7 +1,7 @@
 import { tickIncrement, ticks } from 'd3-array'
-import { scaleLinear } from 'd3-scale'
 import { shortDecimal } from '../../format/decimal.ts'
 import { dayLabel, monthLabel, type Period } from '../../format/time.ts'
+import { linearScale } from './scale.ts'
 
 /** The size of a plot in pixels. */
 export interface PlotSize {
@@ -45,7 +45,7 @@ export function valueAxis(values: readonly number[], { width, height }: PlotSize
   const labels = found.map((tick) => shortDecimal(tickText(tick, step)))
   const left = Math.max(LEFT_MIN, Math.max(...labels.map((label) => label.length)) * DIGIT + 10)
   const box = { left, top: TOP, right: Math.max(left + 1, width - RIGHT), bottom: height - BOTTOM }
-  const scale = scaleLinear([from, to], [box.bottom, box.top])
+  const scale = linearScale([from, to], [box.bottom, box.top])
   return {
     box,
     ticks: found.map((tick, index) => ({ at: scale(tick), label: labels[index] ?? '' })),
@@ -85,7 +85,7 @@ export function lineAxis(
   const [from, to] = apart(low, high)
   const most = Math.max(2, Math.floor((right - left) / LABEL_WIDTH))
   const step = tickIncrement(from, to, most)
-  const scale = scaleLinear([from, to], [left, right])
+  const scale = linearScale([from, to], [left, right])
   return {
     ticks: ticks(from, to, most).map((tick) => ({
       at: scale(tick),

@@ -1,7 +1,6 @@
-import { scaleBand } from 'd3-scale'
-import { stack, stackOffsetDiverging } from 'd3-shape'
 import type { Period } from '../../format/time.ts'
 import { dayTicks, pixelsOf, type PlotBox, type PlotSize, type Tick, valueAxis } from './axis.ts'
+import { bands, stacked } from './scale.ts'
 
 /** A series of a stack. */
 export interface BarSeries {
@@ -56,23 +55,12 @@ const SPACED_FROM = 4
 
 /** Turns values into bars. All series are drawn, each with its whole value: none is cut off at the top. */
 export function prepareBars({ series, days, runningDay, period }: BarInput, size: PlotSize): BarMarks {
-  const rows = days.map(({ values }) => values.map(pixelsOf))
-  const layers = stack<number[], number>()
-    .keys(series.map((_, index) => index))
-    .value((row, key) => row[key] ?? 0)
-    .offset(stackOffsetDiverging)(rows)
-  const axis = valueAxis(
-    layers.flatMap((layer) => layer.flatMap(([low, high]) => [low, high])),
-    size,
-  )
+  const stacks = days.map(({ values }) => stacked(series.map((_, index) => pixelsOf(values[index] ?? null))))
+  const axis = valueAxis(stacks.flat(2), size)
   const { box, toY } = axis
-  const band = scaleBand<number>(
-    days.map((_, index) => index),
-    [box.left, box.right],
-  )
-  if (band.step() >= SPACED_FROM) band.paddingInner(0.25).paddingOuter(0.15)
-  const width = Math.max(band.bandwidth(), 0.5)
-  const middleOf = (index: number) => (band(index) ?? box.left) + width / 2
+  const band = bands(days.length, [box.left, box.right], SPACED_FROM)
+  const width = Math.max(band.width, 0.5)
+  const middleOf = (index: number) => band.at(index) + width / 2
   return {
     box,
     valueTicks: axis.ticks,
@@ -85,14 +73,13 @@ export function prepareBars({ series, days, runningDay, period }: BarInput, size
     zero: axis.zero,
     columns: days.map(({ startAt }, index) => ({
       startAt,
-      x: band(index) ?? box.left,
+      x: band.at(index),
       width,
       middle: middleOf(index),
       isRunning: startAt === runningDay,
-      bars: layers.flatMap((layer, of) => {
-        const [low = 0, high = 0] = layer[index] ?? []
-        return low === high ? [] : [{ series: of, y: toY(high), height: toY(low) - toY(high) }]
-      }),
+      bars: (stacks[index] ?? []).flatMap(([low, high], of) =>
+        low === high ? [] : [{ series: of, y: toY(high), height: toY(low) - toY(high) }],
+      ),
     })),
   }
 }

@@ -1,6 +1,5 @@
-import { scaleLinear } from 'd3-scale'
-import { curveStep, line } from 'd3-shape'
 import { dayTicks, pixelsOf, type PlotBox, type PlotSize, type Tick, valueAxis } from './axis.ts'
+import { linearScale } from './scale.ts'
 
 /** A value at the end of each UTC day. */
 export interface StepInput {
@@ -28,12 +27,8 @@ export function prepareSteps({ days }: StepInput, size: PlotSize): StepMarks {
   const values = days.map(({ value }) => pixelsOf(value))
   const { box, ticks, zero, toY } = valueAxis(values, size)
   const half = (box.right - box.left) / Math.max(1, days.length) / 2
-  const scale = scaleLinear([0, Math.max(1, days.length - 1)], [box.left + half, box.right - half])
+  const scale = linearScale([0, Math.max(1, days.length - 1)], [box.left + half, box.right - half])
   const points = days.map(({ startAt }, index) => ({ startAt, x: scale(index), y: toY(values[index] ?? 0) }))
-  const path = line<StepPoint>()
-    .x(({ x }) => x)
-    .y(({ y }) => y)
-    .curve(curveStep)
   return {
     box,
     valueTicks: ticks,
@@ -44,7 +39,15 @@ export function prepareSteps({ days }: StepInput, size: PlotSize): StepMarks {
     ),
     zero,
     points,
-    // A line through one point has no length, so one day is a line across the plot.
-    path: points.length === 1 ? `M${box.left},${points[0]?.y}H${box.right}` : (path(points) ?? ''),
+    path: pathOf(points, box),
   }
+}
+
+/** Steps in the middle between two points. A line through one point has no length, so one day is a line across the plot. */
+function pathOf(points: readonly StepPoint[], box: PlotBox): string {
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  if (points.length === 1) return `M${box.left},${first.y}H${box.right}`
+  const steps = points.slice(1).map(({ x, y }, index) => `H${(x + (points[index] ?? first).x) / 2}V${y}`)
+  return `M${first.x},${first.y}${steps.join('')}H${last.x}`
 }

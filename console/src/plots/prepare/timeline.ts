@@ -1,7 +1,7 @@
-import { scaleLinear } from 'd3-scale'
 import { startOfMonth } from '../../format/period.ts'
 import { DAY_S, dayLabel, startOfDay } from '../../format/time.ts'
 import type { PlotBox, Tick } from './axis.ts'
+import { linearScale } from './scale.ts'
 
 /** A time from a second up to another one. Null stands for no beginning, or for no end. */
 interface Span {
@@ -51,7 +51,7 @@ const PERIODS_GAP = 6
 export function prepareTimeline({ rows, periods = [], marks }: TimelineInput, width: number): TimelineMarks {
   const [from, to] = extentOf(rows, marks)
   const box = { left: 4, right: Math.max(5, width - 4), top: TOP, bottom: TOP + rows.length * ROW }
-  const scale = scaleLinear([from, to], [box.left, box.right])
+  const scale = linearScale([from, to], [box.left, box.right])
   const within = periods.filter((at) => at >= from && at <= to).map((at) => scale(at))
   const areDense = within.some((at, index) => index > 0 && at - (within[index - 1] ?? at) < PERIODS_GAP)
   return {
