@@ -39,7 +39,9 @@ export default tseslint.config(
       'node_modules/**',
       'contract/*.d.ts',
       'clients/sdk/globals.d.ts',
+      // These are built with packages that are not installed here.
       'test/clients/sdk/package/**',
+      'test/long/*/*.mjs',
     ],
   },
   ...tseslint.configs.strictTypeChecked,

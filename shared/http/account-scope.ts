@@ -3,7 +3,7 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Operation } from './openapi-document.ts'
 
 /** The parameters of a request, checked against openapi.yaml. */
-export interface Asked {
+interface Asked {
   params: object
   query: object
 }

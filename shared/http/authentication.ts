@@ -95,7 +95,10 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
 }
 
 /** The caller that the key of a request belongs to; undefined if the request has no valid key. */
-export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): ReturnType<FindCaller> {
+export function findCallerOf(
+  req: Pick<IncomingMessage, 'headers'>,
+  findCaller: FindCaller,
+): ReturnType<FindCaller> {
   const key = keyOf(req)
   return key !== undefined && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
 }
@@ -106,7 +109,7 @@ const BEARER = /^bearer +(.*)$/i
  * The key of a request, from `x-api-key` or `Authorization: Bearer`. A request with both has none, even if they are
  * equal: it must not depend on a proxy which of two keys counts. Other schemes of Authorization are not for Tally.
  */
-function keyOf({ headers }: IncomingMessage): string | undefined {
+function keyOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
   const { 'x-api-key': key, authorization } = headers
   const [, bearer] = (authorization !== undefined && BEARER.exec(authorization)) || []
   if (bearer === undefined) return typeof key === 'string' ? key : undefined

@@ -1797,7 +1797,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'usage ahead of a clock that is behind is refused for good',
     file: 'services/gateway/report-usage.ts',
-    right: '    if (mayBeBehind()) requireNotAhead(report.events, now)\n',
+    right: '    if (mayBeBehind()) requireNotAhead(report, now)\n',
     wrong: '',
     suites: ['services/gateway/random-clocks'],
   },

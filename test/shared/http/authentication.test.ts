@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { expect } from 'chai'
 import { digestOfApiKey, newApiKey } from '../../../shared/domain/api-key.ts'
 import { findCallerOf } from '../../../shared/http/authentication.ts'
@@ -10,7 +10,7 @@ const OTHER = newApiKey('live')
 /** The key that is looked up for a request with these headers. */
 function lookedUp(headers: IncomingHttpHeaders): 'KEY' | 'OTHER' | undefined {
   let found: 'KEY' | 'OTHER' | undefined
-  void findCallerOf({ headers } as IncomingMessage, (digest) => {
+  void findCallerOf({ headers }, (digest) => {
     if (digest.equals(digestOfApiKey(KEY))) found = 'KEY'
     else if (digest.equals(digestOfApiKey(OTHER))) found = 'OTHER'
     return undefined
