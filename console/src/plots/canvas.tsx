@@ -52,6 +52,8 @@ export function Figure({ caption, note = '', tools, isLow = false, plot, table }
   )
 }
 
+const SIDEWAYS: Readonly<Record<string, string>> = { ArrowUp: 'ArrowLeft', ArrowDown: 'ArrowRight' }
+
 interface CanvasProps {
   /** What is shown, for screen readers. */
   label: string
@@ -61,6 +63,8 @@ interface CanvasProps {
   height: number
   /** How many marks the cursor moves between. */
   count: number
+  /** Whether marks stand one below the other too, so that the arrows up and down move as well. */
+  hasRows?: boolean
   /** The mark at a place; undefined where marks follow the pointer themselves. */
   markAt?: (x: number) => number | undefined
   say: (index: number) => ReactNode
@@ -70,7 +74,8 @@ interface CanvasProps {
 }
 
 /** A drawing with a cursor that the pointer and arrow keys move, and the words of the mark under it. */
-export function Canvas({ label, unit, width, height, count, markAt, say, onOpen, draw }: CanvasProps) {
+export function Canvas(props: CanvasProps) {
+  const { label, unit, width, height, count, hasRows = false, markAt, say, onOpen, draw } = props
   const [moved, setCursor] = useState<number>()
   const cursor = moved === undefined || moved >= count ? undefined : moved
   const point = (event: PointerEvent<SVGSVGElement>) => {
@@ -82,7 +87,8 @@ export function Canvas({ label, unit, width, height, count, markAt, say, onOpen,
   }
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Enter') open()
-    const next = moveCursor(event.key, cursor, count)
+    const key = hasRows ? (SIDEWAYS[event.key] ?? event.key) : event.key
+    const next = moveCursor(key, cursor, count)
     if (next === cursor) return
     event.preventDefault()
     setCursor(next)

@@ -1,10 +1,7 @@
-import './plot.css'
-import { type KeyboardEvent, type ReactNode, useState } from 'react'
-import { Choice } from '../parts/choice.tsx'
+import type { ReactNode } from 'react'
 import { type Column, DataTable } from '../parts/data-table.tsx'
-import { moveCursor } from './move-cursor.ts'
+import { Canvas, Figure } from './canvas.tsx'
 import { prepareTimeline, TIMELINE_BAR, type TimelineInput, type TimelineMarks } from './prepare/timeline.ts'
-import { useWidth } from './use-width.ts'
 
 interface TimelinePlotProps<Row> {
   /** What is shown, for the caption and for screen readers. */
@@ -15,93 +12,63 @@ interface TimelinePlotProps<Row> {
   table: { columns: readonly Column<Row>[]; rows: readonly Row[]; keyOf: (row: Row) => string }
 }
 
-const VIEWS = [
-  { value: 'plot', label: 'Plot' },
-  { value: 'table', label: 'Table' },
-] as const
-
 /** Bars on a line of time, in rows. Arrow keys move from bar to bar, and a table has the same times as text. */
 export function TimelinePlot<Row>({ caption, input, say, table }: TimelinePlotProps<Row>) {
-  const [view, setView] = useState<'plot' | 'table'>('plot')
-  const [ref, width] = useWidth()
   return (
-    <figure className="plot">
-      <figcaption className="plot__head">
-        <span>{caption}, UTC</span>
-        <Choice label={`Show ${caption}`} options={VIEWS} value={view} onChange={setView} />
-      </figcaption>
-      {view === 'plot' ? (
-        <div ref={ref} className="plot__frame">
-          {width > 0 && <Canvas caption={caption} marks={prepareTimeline(input, width)} say={say} />}
-        </div>
-      ) : (
-        <DataTable caption={caption} {...table} />
-      )}
-    </figure>
+    <Figure
+      caption={caption}
+      note=", UTC"
+      plot={(width) => <Timeline caption={caption} marks={prepareTimeline(input, width)} say={say} />}
+      table={<DataTable caption={caption} {...table} />}
+    />
   )
 }
 
-/** Rows stand one below the other, so the other arrows move as well. */
-const SIDEWAYS: Readonly<Record<string, string>> = { ArrowUp: 'ArrowLeft', ArrowDown: 'ArrowRight' }
-
-interface CanvasProps {
+interface TimelineProps {
   caption: string
   marks: TimelineMarks
   say: (row: number, bar: number) => ReactNode
 }
 
-function Canvas({ caption, marks, say }: CanvasProps) {
-  const [cursor, setCursor] = useState<number>()
+function Timeline({ caption, marks, say }: TimelineProps) {
   const { box, height, bars } = marks
-  const bar = cursor === undefined ? undefined : bars[cursor]
-  const press = (event: KeyboardEvent) => {
-    const next = moveCursor(SIDEWAYS[event.key] ?? event.key, cursor, bars.length)
-    if (next === cursor) return
-    event.preventDefault()
-    setCursor(next)
-  }
   return (
-    <>
-      <svg
-        className="plot__svg"
-        width={box.right + 4}
-        height={height}
-        tabIndex={0}
-        role="application"
-        aria-roledescription="timeline"
-        aria-label={`${caption}. Arrow keys move from bar to bar.`}
-        onPointerLeave={() => setCursor(undefined)}
-        onKeyDown={press}
-      >
-        <Scale marks={marks} />
-        {bars.map(({ row, bar: index, x, y, width, isOpenLeft, isOpenRight }, at) => (
-          <g
-            key={`${row} ${index}`}
-            className={at === cursor ? 'plot__bar--under-cursor' : undefined}
-            onPointerMove={() => setCursor(at)}
-            onPointerDown={() => setCursor(at)}
-          >
-            <rect
-              className={`plot__bar--${(row % 8) + 1}`}
-              x={x}
-              y={y}
-              width={width}
-              height={TIMELINE_BAR}
-              rx={isOpenLeft || isOpenRight ? 0 : 2}
-            />
-            {isOpenRight && <path className="plot__open" d={arrowAt(x + width, y, -1)} />}
-            {isOpenLeft && <path className="plot__open" d={arrowAt(x, y, 1)} />}
-          </g>
-        ))}
-      </svg>
-      <p className="plot__said" role="status">
-        {bar === undefined ? (
-          <span className="plot__hint">Point at a bar, or move from bar to bar by arrow keys.</span>
-        ) : (
-          say(bar.row, bar.bar)
-        )}
-      </p>
-    </>
+    <Canvas
+      label={caption}
+      unit="bar"
+      width={box.right + 4}
+      height={height}
+      count={bars.length}
+      hasRows
+      say={(index) => {
+        const bar = bars[index]
+        return bar !== undefined && say(bar.row, bar.bar)
+      }}
+      draw={(cursor, point) => (
+        <>
+          <Scale marks={marks} />
+          {bars.map(({ row, bar: index, x, y, width, isOpenLeft, isOpenRight }, at) => (
+            <g
+              key={`${row} ${index}`}
+              className={at === cursor ? 'plot__bar--under-cursor' : undefined}
+              onPointerMove={() => point(at)}
+              onPointerDown={() => point(at)}
+            >
+              <rect
+                className={`plot__bar--${(row % 8) + 1}`}
+                x={x}
+                y={y}
+                width={width}
+                height={TIMELINE_BAR}
+                rx={isOpenLeft || isOpenRight ? 0 : 2}
+              />
+              {isOpenRight && <path className="plot__open" d={arrowAt(x + width, y, -1)} />}
+              {isOpenLeft && <path className="plot__open" d={arrowAt(x, y, 1)} />}
+            </g>
+          ))}
+        </>
+      )}
+    />
   )
 }
 
@@ -111,7 +78,7 @@ const arrowAt = (x: number, y: number, side: 1 | -1): string =>
 
 function Scale({ marks: { box, labels, ticks, periods, lines } }: { marks: TimelineMarks }) {
   return (
-    <g aria-hidden="true">
+    <>
       {periods.map((at) => (
         <line key={at} className="plot__grid" x1={at} x2={at} y1={box.top} y2={box.bottom} />
       ))}
@@ -142,6 +109,6 @@ function Scale({ marks: { box, labels, ticks, periods, lines } }: { marks: Timel
           </text>
         </g>
       ))}
-    </g>
+    </>
   )
 }
