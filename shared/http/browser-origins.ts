@@ -34,7 +34,7 @@ export function showToPage(req: IncomingMessage, res: ServerResponse, origins: B
 export function answerPreflight(res: ServerResponse, page: string): void {
   res.setHeader('Access-Control-Allow-Origin', page)
   res.setHeader('Access-Control-Allow-Methods', 'GET, HEAD')
-  res.setHeader('Access-Control-Allow-Headers', 'x-api-key')
+  res.setHeader('Access-Control-Allow-Headers', 'x-api-key, authorization')
   res.setHeader('Access-Control-Max-Age', PREFLIGHT_S)
   res.setHeader('Vary', 'Origin')
   res.writeHead(204).end()

@@ -10,7 +10,7 @@ import { type ExploreWorld, makeExploreWorld } from './worlds/explore.ts'
 import { makePricesWorld, type PricesWorld } from './worlds/prices.ts'
 
 /** What every company of the console's tests has: usage of many days, grants of all kinds, refills, an archived account. */
-export interface BaseWorld {
+interface BaseWorld {
   account: string
   metric: string
   /** An account without anything. */

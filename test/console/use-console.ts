@@ -5,7 +5,7 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under
 import { closeBrowser, openTab, signIn, useBrowser, type WatchedPage } from './use-browser.ts'
 
 /** The console of a Tally, as the tests of a suite use it. What it has is there once the hooks of the suite have run. */
-export interface ConsoleSite<World> {
+interface ConsoleSite<World> {
   readonly browser: Browser
   readonly tally: TallyUnderTest
   /** The API of the live company, in which nothing is made before the tests. */

@@ -19,7 +19,7 @@ const FAULT_OF_FOCUS = `(() => {
 })()`
 
 /** A person who has a keyboard and nothing else. */
-export interface Keyboard {
+interface Keyboard {
   /** Presses a key, and then sees the focus once the page has done what it does. */
   press(key: string): Promise<void>
   /** Replaces the text of the field with the focus. */
