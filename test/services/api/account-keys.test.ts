@@ -397,7 +397,7 @@ describe('account keys', function () {
         expect([status, opened], path).to.deep.equal([204, tally.pageOrigin])
         expect(headers).to.include({
           'access-control-allow-methods': 'GET, HEAD',
-          'access-control-allow-headers': 'x-api-key',
+          'access-control-allow-headers': 'x-api-key, authorization',
           'access-control-max-age': '600',
         })
         expect(await preflight(path, 'GET', STRANGE), path).to.include({ status: 405, opened: undefined })
