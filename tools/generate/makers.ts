@@ -4,6 +4,7 @@ import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
+import { reporterVectorsFile } from './reporter-vectors.ts'
 import { sdkOperations, sdkResources } from './sdk.ts'
 import { sdkPage } from './sdk-page.ts'
 import { viewsPage } from './views-page.ts'
@@ -20,5 +21,6 @@ export const MAKERS: readonly Maker[] = [
   sdkOperations,
   sdkResources,
   sdkPage,
+  reporterVectorsFile,
   viewsPage,
 ]
