@@ -5,7 +5,7 @@ import { GroupWriter } from './spool/group-writer.ts'
 import { lineBytes } from './spool/lines.ts'
 import { Spool, type SpoolOptions } from './spool/spool.ts'
 import type { SpoolFile } from './spool/spool-file.ts'
-import { needsOf } from './usage-event.ts'
+import { needsOf, withIds } from './usage-event.ts'
 
 export interface SpoolKeeperOptions {
   spool: SpoolOptions
@@ -104,7 +104,7 @@ export class SpoolKeeper {
     const missing = await this.findIds(event)
     this.lookingUp.delete(event)
     this.lookingUpBytes -= event.bytes
-    if (missing === undefined) this.writer.add(event)
+    if (missing === undefined) this.writer.add(isKnown(event) ? sendable(event) : event)
     else if (event.report === undefined) this.settled([], [{ event, reason: missing }])
     else this.options.onRejected(event, missing)
   }
@@ -202,7 +202,8 @@ export class SpoolKeeper {
 
   private async writeSetAsides(): Promise<void> {
     while (this.setAsides.length > 0 && !this.isClosed) {
-      const some = this.setAsides
+      // A copy, because others are added meanwhile.
+      const some = [...this.setAsides]
       try {
         await this.spool.setAside(some.map(({ event, reason }) => ({ json: event.json, reason })))
       } catch {
@@ -241,6 +242,15 @@ export class SpoolKeeper {
     await this.spool.close()
     return { events: this.spool.stats.events, unwritten: left }
   }
+}
+
+const isKnown = ({ needs, ids = {} }: ReporterEvent): boolean =>
+  needs.every((name) => ids[name] !== undefined)
+
+/** The event with ids in place of external ids. */
+function sendable(event: ReporterEvent): ReporterEvent {
+  const json = withIds(event.json, event.ids)
+  return { ...event, json, bytes: Buffer.byteLength(json), needs: [] }
 }
 
 async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {

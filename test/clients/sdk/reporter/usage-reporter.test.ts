@@ -236,7 +236,7 @@ describe('the reporter without a spool', () => {
 
   it('waits in flush for what is under way', async () => {
     let isAnswered = false
-    tally.fate = async () => {
+    tally.fate = async (): Promise<Fate> => {
       await new Promise((resolve) => setTimeout(resolve, 200))
       isAnswered = true
       return 'pass'

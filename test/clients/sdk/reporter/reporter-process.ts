@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
+import { endWithUs } from '../../../support/end-with-us.ts'
+import type { ReportOrder } from './report.main.ts'
+
+/** A reporter in a process of its own. What it says is kept here, whatever happens to it. */
+export interface ReporterProcess {
+  child: ChildProcess
+  /** The keys of events that it began to report. */
+  tried: Set<string>
+  /** The keys of events that were safe. */
+  safe: Set<string>
+  output: () => string
+  /** Resolves with its exit code, or the signal that ended it. */
+  ended: Promise<number | NodeJS.Signals | null>
+}
+
+const MAIN = path.join(PROJECT_ROOT, 'dist/test/clients/sdk/reporter/report.main.js')
+
+export function startReporter(order: ReportOrder): ReporterProcess {
+  const child = spawn(process.execPath, ['--enable-source-maps', MAIN, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  endWithUs(child)
+  const [tried, safe] = [new Set<string>(), new Set<string>()]
+  let [rest, output] = ['', '']
+  const keyOf = (n: number | string) => `${order.run}-${n}`
+  child.stdout.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const [kind, ...words] = line.split(' ')
+      if (kind === 'tried') for (let n = Number(words[0]); n < Number(words[1]); n++) tried.add(keyOf(n))
+      else if (kind === 'safe') for (const n of words) safe.add(keyOf(n))
+      else output += `${line}\n`
+    }
+  })
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = once(child, 'close').then(
+    ([code, signal]) => (code ?? signal) as number | NodeJS.Signals | null,
+  )
+  return { child, tried, safe, output: () => output, ended }
+}
