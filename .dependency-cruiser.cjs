@@ -97,6 +97,14 @@ module.exports = {
       to: { path: '^clients/sdk/src/node(\\.ts$|/)' },
     },
     {
+      name: 'the-core-of-the-reporter-does-no-io',
+      comment:
+        'What it decides depends on nothing but its arguments, so that each language can run the same histories.',
+      severity: 'error',
+      from: { path: '^clients/sdk/src/reporter/core/' },
+      to: { pathNot: '^clients/sdk/src/reporter/core/' },
+    },
+    {
       name: 'the-console-knows-tally-by-its-contract',
       comment:
         'The console is a client like any other. It shares pure functions on exact numbers, so that it computes as Tally does.',

@@ -47,7 +47,8 @@ async function main(): Promise<void> {
   for (let from = 0; from < order.events; from += order.wave) {
     const numbers = Array.from({ length: Math.min(order.wave, order.events - from) }, (_, n) => from + n)
     tell(`tried ${from} ${from + numbers.length}`)
-    const events = numbers.map((n) => ({ ...order.event, key: `${order.run}-${n}` }))
+    const keys = numbers.map((n) => `${order.run}-${n}`)
+    const events = keys.map((key) => ({ ...order.event, key, properties: { key } }))
     if (order.adds === true) for (const event of events) reporter.add(event)
     else await Promise.all(events.map((event, index) => reportOne(reporter, event, from + index)))
     tellSafe()

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { readdirSync, unlinkSync } from 'node:fs'
 import fs, { mkdir, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,6 +13,8 @@ import { parseLines } from '../../../../clients/sdk/src/reporter/spool/lines.ts'
 import type { ReporterPoint } from '../../../../clients/sdk/src/reporter/spool/points.ts'
 import type { SpoolTimings } from '../../../../clients/sdk/src/reporter/spool/spool.ts'
 import { UsageReporter } from '../../../../clients/sdk/src/reporter/usage-reporter.ts'
+import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
+import { makeSmallDisk } from '../../../faults/small-disk.ts'
 import { failureOf } from '../../../support/failure-of.ts'
 import type { Fate } from '../../../support/faulty-proxy.ts'
 import { makeTempFolder } from '../../../support/temp-folder.ts'
@@ -75,7 +79,9 @@ describe('the spool of the reporter', () => {
   const becomes = async (condition: () => boolean) => {
     await until(() => Promise.resolve(condition()))
   }
-  const isEmpty = () => until(async () => (await files()).length === 0)
+  /** All is sent, and the last reporter knows that the files are gone. */
+  const isEmpty = () =>
+    until(async () => (await files()).length === 0 && reporters.at(-1)?.stats().spooledFiles === 0)
 
   it('has an event on the disk when report() resolves, and deletes the file when Tally has it', async () => {
     tally.fate = () => DOWN
@@ -109,12 +115,15 @@ describe('the spool of the reporter', () => {
   it('is sent by the next process once the process is gone', async () => {
     tally.fate = () => DOWN
     const first = open()
-    for (let n = 0; n < 5; n++) await first.report({ ...EVENT, key: String(n) })
+    for (let n = 0; n < 5; n++)
+      await first.report({ ...EVENT, key: String(n), occurredAt: 1_700_000_000 + n })
     expect(await first.close({ deadlineMs: 0 })).to.deep.equal({ accepted: 0, kept: 5, rejected: 0 })
     tally.fate = () => 'pass'
     const second = open()
     await isEmpty()
     expect(counted()).to.deep.equal(numbers(5))
+    for (const { occurred_at: at, idempotency_key: key } of tally.counted.values())
+      expect(at).to.equal(1_700_000_000 + Number(key))
     expect(second.stats()).to.include({ accepted: 5, takenOver: 5, spooledFiles: 0, spooledBytes: 0 })
   })
 
@@ -191,6 +200,29 @@ describe('the spool of the reporter', () => {
     expect(await reporter.close()).to.deep.equal({ accepted: 1, kept: 0, rejected: 1 })
   })
 
+  it('loses none of the events that are refused at the same time', async () => {
+    tally.fault = () => 'quantity: is odd'
+    const reporter = open({ options: { batchEvents: 1 } })
+    await Promise.all(numbers(40).map((key) => reporter.report({ ...EVENT, key })))
+    await isEmpty()
+    expect((await rejectedKeys(folder)).sort()).to.deep.equal(numbers(40))
+    expect(reporter.stats()).to.include({ rejected: 40, spooledFiles: 0 })
+  })
+
+  it('keeps the file of a refused event until the event is written to rejected', async () => {
+    tally.fault = () => 'quantity: is odd'
+    const problems: string[] = []
+    const reporter = open({ options: { onProblem: ({ text }) => problems.push(text) } })
+    await becomes(() => reporter.stats().state === 'ok' && tally.paths.includes('/v2/caller'))
+    await rm(path.join(folder, 'rejected'), { recursive: true })
+    await reporter.report({ ...EVENT, key: 'bad' })
+    await becomes(() => problems.length > 0)
+    expect(await files()).to.have.length(1)
+    await mkdir(path.join(folder, 'rejected'))
+    await isEmpty()
+    expect(await rejectedKeys(folder)).to.deep.equal(['bad'])
+  })
+
   it('holds what memory has no room for only on the disk, and sends it after the outage', async () => {
     tally.fate = () => DOWN
     const reporter = open({ options: { queueEvents: 50, batchEvents: 20 } })
@@ -210,13 +242,19 @@ describe('the spool of the reporter', () => {
 
   it('merges small files while Tally fails, those in memory and those that are not', async () => {
     tally.fate = () => DOWN
+    const present: number[] = []
     const reporter = open({
       options: { queueEvents: 20, batchEvents: 20 },
       timings: { listMs: 50, mergeMs: 100 },
+      reached: (point) => {
+        if (point === 'files-merged')
+          present.push(readdirSync(folder).filter((name) => name.endsWith('.ndjson')).length)
+      },
     })
     for (let wave = 0; wave < 10; wave++)
       await Promise.all(numbers(6).map((n) => reporter.report({ ...EVENT, key: `${wave * 6 + Number(n)}` })))
     await until(async () => (await files()).length <= 4)
+    expect(Math.min(...present), 'the small files are there until the merged one is').to.be.at.least(3)
     const lines = (await Promise.all((await files()).map(linesIn))).flat()
     expect(new Set(lines).size).to.equal(60)
     expect(reporter.stats()).to.include({ spooledEvents: 60 })
@@ -281,6 +319,30 @@ describe('the spool of the reporter', () => {
     expect(reporter.stats().state).to.equal('ok')
   })
 
+  it('heals itself when the disk was full', async function () {
+    const disk = await makeSmallDisk(this, 1_000_000)
+    try {
+      tally.fate = () => DOWN
+      const reporter = open({ spool: { dir: disk.folder } })
+      const safe: string[] = []
+      let failure: unknown
+      for (let n = 0; failure === undefined; n++) {
+        const event = { ...EVENT, key: String(n), properties: { some: 'x'.repeat(5_000) } }
+        failure = await failureOf(reporter.report(event).then(() => safe.push(event.key)))
+      }
+      expect(failure).to.be.instanceOf(ReporterFullError)
+      expect(safe.length).to.be.greaterThan(20)
+      expect(reporter.stats().state).to.equal('full')
+      tally.fate = () => 'pass'
+      await until(async () => (await failureOf(reporter.report({ ...EVENT, key: 'after' }))) === undefined)
+      await reporter.flush()
+      expect(counted()).to.have.members([...safe, 'after'])
+      await reporter.close()
+    } finally {
+      await disk.remove()
+    }
+  }).timeout(60_000)
+
   it('writes ids where Tally can be reached, and else looks them up before the first attempt', async () => {
     tally.ids.set('accounts/acme', ACCOUNT)
     tally.fate = () => DOWN
@@ -344,12 +406,30 @@ describe('the spool of the reporter', () => {
     expect(tally.counted.size).to.equal(10)
   })
 
+  it('runs as the guide shows it', async () => {
+    tally.ids.set('accounts/acme', ACCOUNT).set('metrics/tokens', METRIC)
+    const guide = await readFile(path.join(PROJECT_ROOT, 'docs/guides/durable-reporter.md'), 'utf8')
+    const [, code = ''] = /```ts\n([^]*?)```/.exec(guide) ?? []
+    expect(code).to.contain('/var/lib/app/tally')
+    const built = path.join(PROJECT_ROOT, 'dist/clients/sdk/src/reporter')
+    const script = `
+      import { httpTarget } from '${built}/http-target.js'
+      import { UsageReporter } from '${built}/usage-reporter.js'
+      const [url, apiKey] = ['${tally.url}', 'tally_live_key']
+      ${code.replace('/var/lib/app/tally', dir)}`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
+    expect((await once(child, 'close'))[0]).to.equal(0)
+    expect([...tally.counted.values()].map((event) => [event.account_id, event.quantity])).to.deep.equal([
+      [ACCOUNT, '4808'],
+    ])
+  })
+
   it('does not keep a process that has nothing to send', async () => {
     const startedAt = performance.now()
     const { ended, output } = startReporter(orderOf({ events: 0, end: 'nothing' }))
     expect(await ended, output()).to.equal(0)
     expect(performance.now() - startedAt).to.be.lessThan(9_000)
-  })
+  }).timeout(15_000)
 })
 
 /** Notes what is asked of the disk, in order. @returns the function that ends this */
