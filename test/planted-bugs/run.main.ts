@@ -23,6 +23,7 @@ const COPIED = [
   'services',
   'clickhouse',
   'contract',
+  'docs/guides/durable-reporter.md',
   'docs/reference/keys.md',
   'openapi.yaml',
   'package.json',

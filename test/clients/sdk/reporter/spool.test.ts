@@ -213,7 +213,11 @@ describe('the spool of the reporter', () => {
     tally.fault = () => 'quantity: is odd'
     const problems: string[] = []
     const reporter = open({ options: { onProblem: ({ text }) => problems.push(text) } })
-    await becomes(() => reporter.stats().state === 'ok' && tally.paths.includes('/v2/caller'))
+    await until(() =>
+      readdir(path.join(folder, 'rejected'))
+        .then(() => true)
+        .catch(() => false as const),
+    )
     await rm(path.join(folder, 'rejected'), { recursive: true })
     await reporter.report({ ...EVENT, key: 'bad' })
     await becomes(() => problems.length > 0)
@@ -320,24 +324,31 @@ describe('the spool of the reporter', () => {
   })
 
   it('heals itself when the disk was full', async function () {
-    const disk = await makeSmallDisk(this, 1_000_000)
+    const disk = await makeSmallDisk(this, 400_000)
     try {
       tally.fate = () => DOWN
       const reporter = open({ spool: { dir: disk.folder } })
       const safe: string[] = []
       let failure: unknown
       for (let n = 0; failure === undefined; n++) {
-        const event = { ...EVENT, key: String(n), properties: { some: 'x'.repeat(5_000) } }
+        const event = { ...EVENT, key: String(n), properties: { some: 'x'.repeat(12_000) } }
         failure = await failureOf(reporter.report(event).then(() => safe.push(event.key)))
       }
       expect(failure).to.be.instanceOf(ReporterFullError)
-      expect(safe.length).to.be.greaterThan(20)
+      expect(safe.length).to.be.greaterThan(10)
       expect(reporter.stats().state).to.equal('full')
       tally.fate = () => 'pass'
       await until(async () => (await failureOf(reporter.report({ ...EVENT, key: 'after' }))) === undefined)
       await reporter.flush()
       expect(counted()).to.have.members([...safe, 'after'])
-      await reporter.close()
+      tally.fate = () => DOWN
+      await reporter.report({ ...EVENT, key: 'kept' })
+      expect(await reporter.close({ deadlineMs: 0 })).to.include({ kept: 1 })
+      await disk.fillTo(0)
+      tally.fate = () => 'pass'
+      // A process that starts on a full disk makes room.
+      open({ spool: { dir: disk.folder } })
+      await becomes(() => counted().includes('kept'))
     } finally {
       await disk.remove()
     }
@@ -422,6 +433,16 @@ describe('the spool of the reporter', () => {
     expect([...tally.counted.values()].map((event) => [event.account_id, event.quantity])).to.deep.equal([
       [ACCOUNT, '4808'],
     ])
+  })
+
+  it('closes on a signal, and then ends by it', async () => {
+    const { child, ended, tried, output } = startReporter(
+      orderOf({ options: { lingerMs: 60_000, closeOnSignals: ['SIGTERM'] }, events: 10, adds: true }),
+    )
+    await becomes(() => tried.size === 10)
+    child.kill('SIGTERM')
+    expect(await ended, output()).to.equal('SIGTERM')
+    expect(tally.counted.size).to.equal(10)
   })
 
   it('does not keep a process that has nothing to send', async () => {

@@ -67,7 +67,8 @@ export class SpoolFolder {
       await mkdir(path.join(at, inner), { recursive: true, mode: 0o700 })
     if (options.isSynced) for (const parent of parentsOf(at)) await syncFolder(parent)
     const folder = new SpoolFolder(at, await open(at, 'r'), options)
-    await folder.touchAlive()
+    // On a full disk it fails. The files must be sent all the same, because that makes room.
+    await folder.touchAlive().catch(() => undefined)
     return folder
   }
 
@@ -161,7 +162,7 @@ export class SpoolFolder {
   async list(): Promise<Listing> {
     const names = await readdir(this.path)
     const listing: Listing = { files: [], silentMs: new Map(), unfinished: [], rejectedBytes: 0 }
-    const own = await this.seenAt(this.nonce)
+    const now = (await this.seenAt(this.nonce)) ?? Date.now()
     for (const text of names) {
       const file = parseFileName(text)
       const nonce = nonceOfUnfinished(text)
@@ -170,7 +171,7 @@ export class SpoolFolder {
       else if (text.startsWith(ALIVE)) {
         const other = text.slice(ALIVE.length)
         const seen = await this.seenAt(other)
-        if (seen !== undefined && own !== undefined) listing.silentMs.set(other, own - seen)
+        if (seen !== undefined) listing.silentMs.set(other, now - seen)
       }
     }
     for (const text of await readdir(path.join(this.path, 'rejected')))

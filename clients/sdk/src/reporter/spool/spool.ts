@@ -308,12 +308,19 @@ export class Spool {
 
   private async tick(isFailing: boolean): Promise<void> {
     const folder = await this.open()
-    await folder.touchAlive()
+    await this.showLife(folder)
     this.removed = new Set()
     this.takeOver(folder, await folder.list())
     if (!isFailing || performance.now() - this.mergedAt < this.options.timings.mergeMs) return
     this.mergedAt = performance.now()
-    for (const isCold of [true, false]) while (await this.mergeSome(isCold)) await folder.touchAlive()
+    for (const isCold of [true, false]) while (await this.mergeSome(isCold)) await this.showLife(folder)
+  }
+
+  /** A full disk must not stop what follows. */
+  private async showLife(folder: SpoolFolder): Promise<void> {
+    await folder.touchAlive().catch((err: unknown) => {
+      this.options.onProblem(`the spool cannot be written: ${textOf(err)}`)
+    })
   }
 
   private takeOver(folder: SpoolFolder, { files, silentMs, unfinished, rejectedBytes }: Listing): void {
