@@ -25,7 +25,7 @@ export interface ReporterOptions {
   lingerMs?: number
   /** How many requests may be under way at the same time. */
   inFlight?: number
-  /** How many events may be in memory, and how large they may be together. */
+  /** How many events may be in memory, and how large they may be together; with a spool 20,000 and 8 MiB. */
   queueEvents?: number
   queueBytes?: number
   /** Without a spool: how long `report()` tries. */
@@ -62,15 +62,18 @@ export const DEFAULTS = {
   spoolBytesMax: 1_024 * MIB,
 }
 
+/** With a spool, what waits longer is read back from the disk. */
+const QUEUE_WITH_SPOOL = { queueEvents: 20_000, queueBytes: 8 * MIB }
+
 /** The largest number of events that Tally takes in one request. */
 const BATCH_EVENTS_MAX = 1_000
 
 /** Fills in defaults. @throws RangeError when a number is out of range */
 export function boundsOf(options: ReporterOptions): typeof DEFAULTS {
-  const bounds = { ...DEFAULTS }
+  const bounds = { ...DEFAULTS, ...(options.spool && QUEUE_WITH_SPOOL) }
   const given = { ...options, spoolBytesMax: options.spool?.bytesMax }
   for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
-    const value = given[name] ?? DEFAULTS[name]
+    const value = given[name] ?? bounds[name]
     const least = name === 'lingerMs' ? 0 : 1
     if (!Number.isFinite(value) || value < least) throw new RangeError(`${name}: must be at least ${least}`)
     bounds[name] = value

@@ -163,8 +163,8 @@ export class SpoolKeeper {
   load(): void {
     const { core } = this.options.sender
     if (this.isClosed || !this.spool.hasCold) return
-    // A file that is larger than the queue must be read as well.
-    const hasRoom = (events: number, bytes: number) => core.events === 0 || core.hasRoom(events, bytes)
+    // A file that is larger than the queue must be read as well, and before the queue is empty.
+    const hasRoom = (events: number, bytes: number) => core.hasRoom(events, bytes) || core.isLow
     void this.spool.loadNext(hasRoom).then(
       (loaded) => {
         if (loaded !== undefined) this.revive(loaded.file, loaded.events)

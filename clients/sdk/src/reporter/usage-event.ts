@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { InvalidEventError } from './errors.ts'
 
 /** An id, or your own id. */
-export type Reference = string | { externalId: string }
+type Reference = string | { externalId: string }
 
 /** Usage that is reported. It has either a metric or a currency. */
 export interface UsageEvent {

@@ -85,7 +85,7 @@ export async function fakeTally(): Promise<FakeTally> {
   return tally
 }
 
-export const identityOf = (event: FakeEvent): string =>
+const identityOf = (event: FakeEvent): string =>
   [event.account_id, event.metric_id ?? event.currency, event.occurred_at, event.idempotency_key].join(' ')
 
 function take(tally: FakeTally, text: string): [number, string] {

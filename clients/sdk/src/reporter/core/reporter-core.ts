@@ -49,6 +49,8 @@ const RETRY_AFTER_MAX_MS = 600_000
 /** An event further ahead than this has a wrong time. A clock that is so wrong would be noticed. */
 const HOLD_MAX_MS = 86_400_000
 const KNOWN_MAX = 100_000
+/** The queue is low when only this part of it is used. */
+const LOW = 4
 
 interface Waiting<E> {
   events: readonly E[]
@@ -109,6 +111,12 @@ export class ReporterCore<E extends QueuedEvent> {
 
   get oldest(): E | undefined {
     return this.all.values().next().value
+  }
+
+  /** Whether so little is left that more is needed soon. */
+  get isLow(): boolean {
+    const { queueEvents, queueBytes } = this.options
+    return this.all.size * LOW <= queueEvents && this.bytesHeld * LOW <= queueBytes
   }
 
   hasRoom(events: number, bytes: number): boolean {

@@ -78,7 +78,7 @@ export class SpoolFolder {
    *
    * @throws the error of the file system; then nothing was written
    */
-  async writeFile({ text }: FileName, content: string): Promise<void> {
+  async writeFile({ text }: FileName, content: string | Buffer): Promise<void> {
     const at = path.join(this.path, text)
     const unfinished = path.join(this.path, unfinishedName(text))
     for (let attempt = 1; ; attempt++) {
@@ -101,7 +101,7 @@ export class SpoolFolder {
     }
   }
 
-  private async writeUnfinished(at: string, content: string): Promise<void> {
+  private async writeUnfinished(at: string, content: string | Buffer): Promise<void> {
     const file = await open(at, 'w', OWNER_ONLY)
     try {
       await file.writeFile(content)

@@ -1,6 +1,6 @@
 import type { Flushes } from '../flushes.ts'
 import { fileNameOf } from './file-name.ts'
-import { encodeLine, parseLines } from './lines.ts'
+import { checkLines, encodeLine, parseLines } from './lines.ts'
 import { presentFile, type SpoolFile, spoolFile } from './spool-file.ts'
 import { type FolderOptions, type Listing, SpoolFolder } from './spool-folder.ts'
 
@@ -141,10 +141,8 @@ export class Spool {
       event.epoch = epoch
     }
     try {
-      const file = await this.writeLines(
-        events.map(({ json }) => json),
-        { isCold: false, epoch },
-      )
+      const content = events.map(({ json }) => encodeLine(json)).join('')
+      const file = await this.writeLines(content, events.length, { isCold: false, epoch })
       this.diskFailure = undefined
       return file
     } catch (err) {
@@ -154,16 +152,16 @@ export class Spool {
   }
 
   private async writeLines(
-    events: readonly string[],
+    content: string | Buffer,
+    events: number,
     how: Pick<SpoolFile, 'isCold' | 'epoch'>,
   ): Promise<SpoolFile> {
     const folder = await this.open()
-    const content = events.map(encodeLine).join('')
     const name = fileNameOf({
       madeAt: Date.now(),
       nonce: folder.nonce,
       n: ++this.made,
-      events: events.length,
+      events,
       bytes: Buffer.byteLength(content),
     })
     await folder.writeFile(name, content)
@@ -211,10 +209,15 @@ export class Spool {
     this.isLoading = true
     file.isBusy = true
     try {
-      const events = await this.readEvents(file)
+      const bytes = await this.readFile(file)
       this.cold = this.cold.filter((one) => one !== file)
-      this.recount(file, events?.length ?? 0)
-      if (events === undefined) return undefined
+      if (bytes === undefined) {
+        this.recount(file, 0)
+        return undefined
+      }
+      const { events, damaged } = parseLines(bytes)
+      await this.keepDamaged(file, damaged)
+      this.recount(file, events.length)
       file.isCold = false
       return { file, events }
     } finally {
@@ -225,20 +228,16 @@ export class Spool {
   }
 
   /** @returns undefined when the file is gone, or cannot be read */
-  private async readEvents(file: SpoolFile): Promise<string[] | undefined> {
+  private async readFile(file: SpoolFile): Promise<Buffer | undefined> {
     const folder = await this.open()
-    let bytes: Buffer | undefined
     try {
-      bytes = await folder.read(file.name)
+      return await folder.read(file.name)
     } catch (err) {
       this.options.onProblem(`${file.name.text} cannot be read: ${textOf(err)}`)
       this.leftAlone.add(file.name.text)
       file.stays = true
+      return undefined
     }
-    if (bytes === undefined) return undefined
-    const { events, damaged } = parseLines(bytes)
-    if (damaged.length > 0) await this.keepDamaged(file, damaged)
-    return events
   }
 
   /** Corrects the number of events of a file that are not in memory. */
@@ -249,6 +248,7 @@ export class Spool {
   }
 
   private async keepDamaged(file: SpoolFile, lines: readonly Buffer[]): Promise<void> {
+    if (lines.length === 0) return
     this.damaged += lines.length
     this.options.onProblem(`${file.name.text} has ${lines.length} damaged lines: a disk changed them`)
     try {
@@ -358,20 +358,22 @@ export class Spool {
     if (files.length < 2) return false
     for (const file of files) file.isBusy = true
     try {
-      const events: string[] = []
+      const lines: Buffer[] = []
       const read: SpoolFile[] = []
       for (const file of files) {
-        const some = await this.readEvents(file)
+        const bytes = await this.readFile(file)
+        const { whole, damaged } = checkLines(bytes ?? Buffer.alloc(0))
+        await this.keepDamaged(file, damaged)
         // A file that is gone was sent by another process. Events in memory are sent again by this one.
-        if (isCold) this.recount(file, some?.length ?? 0)
-        if (some === undefined) continue
+        if (isCold) this.recount(file, whole.length)
+        if (bytes === undefined) continue
         read.push(file)
-        for (const one of some) events.push(one)
+        for (const line of whole) lines.push(line)
       }
       if (isCold) this.cold = this.cold.filter((file) => !files.includes(file) || read.includes(file))
-      if (events.length === 0) return true
+      if (lines.length === 0) return true
       const epoch = read.reduce((least, file) => Math.min(least, file.epoch), Infinity)
-      const merged = await this.writeLines(events, { isCold, epoch })
+      const merged = await this.writeLines(Buffer.concat(lines), lines.length, { isCold, epoch })
       this.options.reached('files-merged')
       this.replace(read, merged)
       return true
