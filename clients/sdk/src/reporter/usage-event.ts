@@ -57,9 +57,11 @@ export function encodeEvent(event: UsageEvent, now: number): EncodedEvent {
 
 const fault = (message: string): InvalidEventError => new InvalidEventError(message)
 
+const ID = { account: /^account_[0-9a-f]{32}$/, metric: /^metric_[0-9a-f]{32}$/ }
+
 function encodeReference(kind: 'account' | 'metric', reference: unknown, needs: string[]): string {
   if (typeof reference === 'string') {
-    if (!new RegExp(`^${kind}_[0-9a-f]{32}$`).test(reference))
+    if (!ID[kind].test(reference))
       throw fault(`${kind}: must be an id such as ${kind}_0f8f…, or { externalId }`)
     return `"${kind}_id":"${reference}"`
   }

@@ -7,6 +7,7 @@ import {
   lookUpOutcomeOf,
   outcomeOf,
 } from '../../../../clients/sdk/src/reporter/core/answers.ts'
+import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/folder-name.ts'
 import { encodeLine } from '../../../../clients/sdk/src/reporter/spool/lines.ts'
 import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
 import { type History, makeHistory, replay } from './histories.ts'
@@ -59,7 +60,9 @@ describe('the core of the reporter', () => {
       expect(lookUpOutcomeOf(answerOf(answer), name, now), JSON.stringify(answer)).to.deep.equal(outcome)
   })
 
-  it('writes the lines of the spool', () => {
+  it('writes the lines of the spool, and names its folder', () => {
+    for (const { url, mode, folder } of vectors.folders)
+      expect(folderNameOf(url, mode as 'live' | 'test')).to.equal(folder)
     for (const { json, line } of vectors.lines) expect(encodeLine(json)).to.equal(line)
   })
 })

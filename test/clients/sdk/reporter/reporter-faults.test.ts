@@ -8,8 +8,8 @@ import {
   seededRandom,
 } from '../../../../clients/reporter/simulate/seeded-random.ts'
 import { httpTarget } from '../../../../clients/sdk/src/reporter/http-target.ts'
+import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/folder-name.ts'
 import type { ReporterPoint } from '../../../../clients/sdk/src/reporter/spool/points.ts'
-import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/spool-folder.ts'
 import { UsageReporter } from '../../../../clients/sdk/src/reporter/usage-reporter.ts'
 import { ApiClient } from '../../../support/api-client.ts'
 import { runProgram } from '../../../support/by-hand.ts'

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   type FileHandle,
   link,
@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises'
 import path from 'node:path'
 import { type FileName, nonceOfUnfinished, parseFileName, unfinishedName } from './file-name.ts'
+import { folderNameOf } from './folder-name.ts'
 import type { ReporterPoint } from './points.ts'
 
 export interface FolderOptions {
@@ -35,12 +36,6 @@ export interface Listing {
 
 const ALIVE = 'alive-'
 const OWNER_ONLY = 0o600
-
-/** The name of the folder for one Tally and mode. */
-export function folderNameOf(url: string, mode: 'live' | 'test'): string {
-  const digest = createHash('sha256').update(url.replace(/\/+$/, '')).digest('hex')
-  return `${mode}-${digest.slice(0, 8)}`
-}
 
 /**
  * The files of a spool. A file of events never changes once it can be seen, so any process may read, send and delete
