@@ -4,6 +4,7 @@ import { ApiClient } from '../support/api-client.ts'
 import { until } from '../support/until.ts'
 import { HOSTILE } from './hostile-texts.ts'
 import { queryCaches } from './query-caches.ts'
+import { openTab, signIn } from './use-browser.ts'
 import { useConsole } from './use-console.ts'
 
 const clockOf = async (api: ApiClient): Promise<{ ahead: number }> => {
@@ -176,8 +177,8 @@ describe('journeys of a company through the console', function () {
     })
 
     it('of one account are made, listed by it and revoked, and sign nobody in', async () => {
-      const { id } = await live.create<{ id: string }>('/v2/accounts', { name: 'Wien & Söhne' })
-      await enter('/keys', tally.key)
+      const { id } = await site.live.create<{ id: string }>('/v2/accounts', { name: 'Wien & Söhne' })
+      await enter('/keys', site.tally.key)
       await button('New account key').click()
       const dialog = page.getByRole('dialog')
       expect(await button('Make the key').isDisabled()).to.equal(true)
@@ -189,7 +190,7 @@ describe('journeys of a company through the console', function () {
       expect(await kept()).to.not.include(key)
       await button('I have the key').click()
       expect(new URL(page.url()).search).to.equal(`?account_id=${id}`)
-      const asCustomer = new ApiClient(tally.url, key)
+      const asCustomer = new ApiClient(site.tally.url, key)
       const { body } = await asCustomer.get<{ account_id: string; api_key: { expires_at: number } }>(
         '/v2/caller',
       )
@@ -203,7 +204,7 @@ describe('journeys of a company through the console', function () {
         await page.getByRole('region', { name: 'API keys' }).getByText('read one account').count(),
       ).to.equal(0)
 
-      const other = await openTab(browser, tally.url)
+      const other = await openTab(site.browser, site.tally.consoleUrl)
       await other.page.goto('/console/keys')
       await signIn(other, key)
       await other.page.getByText('this key reads one account').waitFor()

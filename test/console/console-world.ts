@@ -40,7 +40,7 @@ export async function makeConsoleWorld(company: Company): Promise<ConsoleWorld> 
     makeContractWorld(api, base.metric, HOSTILE),
     makeSupportWorld(api, base.metric, HOSTILE.markup),
     makePricesWorld(api),
-    makeKeys(api),
+    makeKeys(api, base.account),
   ])
   const explore = await makeExploreWorld(api) // the last, so that its events are the newest
   return { ...base, ...contracts, support, prices, explore }
@@ -88,7 +88,6 @@ export async function makeBaseWorld(company: Company): Promise<BaseWorld> {
   await makeMoreAccounts(api, customer.id)
   await grantAll(api, account.id, metric.id)
   const eventAt = await reportAll(api, account.id, metric.id)
-  await makeKeys(api, account.id)
   return { account: account.id, metric: metric.id, bare: bare.id, eventAt }
 }
 
