@@ -64,6 +64,18 @@ describe('the package of the SDK', function () {
     expect(files).to.have.members(['LICENSE', 'README.md', 'dist', 'package.json'])
   })
 
+  it('has the reporter as a part of its own', async () => {
+    const { stdout } = await inFolder(
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      `import { httpTarget, UsageReporter } from '@tally-metering/sdk/reporter'
+      const usage = new UsageReporter(httpTarget({ url: 'http://127.0.0.1:9', apiKey: 'tally_test_k' }))
+      console.log(usage.stats().queuedEvents, await usage.close())`,
+    )
+    expect(stdout).to.equal('0 { accepted: 0, kept: 0, rejected: 0 }\n')
+  })
+
   it('says its version', async () => {
     const read = async (file: string) =>
       (JSON.parse(await readFile(path.join(PROJECT_ROOT, file), 'utf8')) as { version: string }).version

@@ -422,12 +422,10 @@ describe('the spool of the reporter', () => {
     const guide = await readFile(path.join(PROJECT_ROOT, 'docs/guides/durable-reporter.md'), 'utf8')
     const [, code = ''] = /```ts\n([^]*?)```/.exec(guide) ?? []
     expect(code).to.contain('/var/lib/app/tally')
-    const built = path.join(PROJECT_ROOT, 'dist/clients/sdk/src/reporter')
+    const built = path.join(PROJECT_ROOT, 'dist/clients/sdk/src/reporter/index.js')
     const script = `
-      import { httpTarget } from '${built}/http-target.js'
-      import { UsageReporter } from '${built}/usage-reporter.js'
       const [url, apiKey] = ['${tally.url}', 'tally_live_key']
-      ${code.replace('/var/lib/app/tally', dir)}`
+      ${code.replace('/var/lib/app/tally', dir).replace('@tally-metering/sdk/reporter', built)}`
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     expect((await once(child, 'close'))[0]).to.equal(0)
     expect([...tally.counted.values()].map((event) => [event.account_id, event.quantity])).to.deep.equal([
