@@ -28,13 +28,22 @@ export interface FoundCaller extends Caller {
   endsInMs?: number
 }
 
-const PREFIXES: Readonly<Record<Mode, string>> = { live: 'tally_live_', test: 'tally_test_' }
+const prefixOf = (mode: Mode, isOfAccount: boolean): string =>
+  `tally_${mode}_${isOfAccount ? 'account_' : ''}`
 
-/** A new key: its prefix tells whether the company is live. */
-export const newApiKey = (mode: Mode): string => newSecret(PREFIXES[mode])
+/** All prefixes, and each before those that it begins with. */
+const PREFIXES = [true, false].flatMap((isOfAccount) => [
+  prefixOf('live', isOfAccount),
+  prefixOf('test', isOfAccount),
+])
+
+/**
+ * A new key. Its prefix tells whether the company is live, and whether it is an account key, which a web page may have.
+ */
+export const newApiKey = (mode: Mode, isOfAccount = false): string => newSecret(prefixOf(mode, isOfAccount))
 
 /** Whether a text has the form of a key and a correct checksum. */
-export const isApiKey = (text: string): boolean => isSecret(text, Object.values(PREFIXES))
+export const isApiKey = (text: string): boolean => isSecret(text, PREFIXES)
 
 /** The characters by which the owner recognizes a key; too few to help guessing it. */
 export const lastCharactersOf = (key: string): string => key.slice(-4)

@@ -1,3 +1,4 @@
+import { type Mode, newApiKey } from '../domain/api-key.ts'
 import { requireFitting, type RotationTerms, termsAfterRotation } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { type ApiKey, apiKeyRepository, type KeyEnd, type LockedApiKey } from '../postgres/api-keys.ts'
@@ -13,8 +14,8 @@ export const OVERLAP_S_MAX = 90 * 86_400
 export interface WantedRotation extends RotationTerms {
   companyId: string
   keyId: string
-  /** The new key itself, made by newApiKey. */
-  secret: string
+  /** That of the company. */
+  mode: Mode
   /** When the old key expires, unless it already expires earlier. */
   oldKeyEnd: KeyEnd
 }
@@ -22,6 +23,8 @@ export interface WantedRotation extends RotationTerms {
 /** Both keys after a rotation. */
 export interface RotatedKey {
   made: ApiKey
+  /** The new key itself. */
+  secret: string
   old: ApiKey
   /** The old key's digest: its name in caches, from which the caller must remove it. */
   oldDigest: Buffer
@@ -42,7 +45,7 @@ export async function rotateKey(
   giver: GiverId,
   wanted: WantedRotation,
 ): Promise<RotatedKey | undefined> {
-  const { companyId, keyId, secret, oldKeyEnd } = wanted
+  const { companyId, keyId, mode, oldKeyEnd } = wanted
   const keys = apiKeyRepository(db)
   const locked = await keys.lock(companyId, idsOf(giver, keyId))
   const terms = termsOfGiver(giver, locked)
@@ -53,6 +56,7 @@ export async function rotateKey(
   const after = termsAfterRotation(terms, found, wanted)
   requireFitting(after, new Date())
   if (after.expiresAt !== null && after.expiresAt <= new Date()) throw endedAlready()
+  const secret = newApiKey(mode, after.accountId !== null)
   const made = await insertKey(db, giver, { companyId, name: found.name, secret, ...after })
   const old = await keys.replace(companyId, keyId, made.id, oldKeyEnd)
   await auditTrailRepository(db).insert({
@@ -66,7 +70,7 @@ export async function rotateKey(
       ...termsToChanges(made),
     },
   })
-  return { made, old, oldDigest: found.digest }
+  return { made, secret, old, oldDigest: found.digest }
 }
 
 function requireRotatable({ replacedBy, revokedAt, isUsable }: LockedApiKey): void {

@@ -38,7 +38,7 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
     operation('createApiKey', async (request) => {
       const { caller, body } = request
       const { name, permissions, account_id: accountId = null, expires_at: expiresAt } = body
-      const secret = newApiKey(caller.mode)
+      const secret = newApiKey(caller.mode, accountId !== null)
       const wanted = {
         companyId: caller.companyId,
         name,
@@ -79,16 +79,15 @@ function rotation(once: Once, purges: PurgeCaller): Operation {
   return operation('rotateApiKey', async (request) => {
     const { caller, params, body } = request
     const { permissions, expires_at: expiresAt } = body
-    const secret = newApiKey(caller.mode)
     const wanted = {
       companyId: caller.companyId,
       keyId: params.api_key_id.toLowerCase(),
-      secret,
+      mode: caller.mode,
       permissions,
       expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
       oldKeyEnd: endOf(body),
     }
-    const { made, old, oldDigest } = await once(
+    const { made, secret, old, oldDigest } = await once(
       caller,
       attemptOf(request),
       (rotated: RotatedKey) => rotated.made.id,

@@ -146,11 +146,11 @@ async function rotate(
   const permissions = values.permissions === undefined ? undefined : parsePermissions(values.permissions)
   const expiresAt = parseExpiry(values['expires-at'])
   const company = await companyOfKey(pool, keyId)
-  const secret = newApiKey(company.mode)
-  const wanted = { companyId: company.id, keyId, secret, oldKeyEnd, permissions, expiresAt }
+  const { id: companyId, mode } = company
+  const wanted = { companyId, keyId, mode, oldKeyEnd, permissions, expiresAt }
   const rotated = await inNamespace(pool, company.namespaceId, (db) => rotateKey(db, null, wanted))
   if (rotated === undefined) throw noKey(keyId)
-  const { made, old, oldDigest } = rotated
+  const { made, secret, old, oldDigest } = rotated
   await purges.purge(NAMES.caller(oldDigest))
   if (!values.quiet) {
     const end = old.expiresAt?.toISOString() ?? ''

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import * as byFetch from '../../../clients/sdk/src/index.ts'
 import * as byNode from '../../../clients/sdk/src/node.ts'
 import { type Hooks, Tally, type TallyOptions } from '../../../clients/sdk/src/node.ts'
+import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { scriptedClient } from './scripted-client.ts'
 
@@ -73,7 +74,7 @@ describe('the client of the SDK', () => {
     Object.assign(globalThis, { window: { document: {} } })
     expect(() => new Tally(GIVEN)).to.throw(TypeError, 'this page would show its API key')
     expect(new Tally({ ...GIVEN, dangerouslyAllowBrowser: true }).url).to.equal(GIVEN.url)
-    expect(new Tally({ ...GIVEN, apiKey: 'tally_account_secret' }).url).to.equal(GIVEN.url)
+    expect(new Tally({ ...GIVEN, apiKey: newApiKey('live', true) }).url).to.equal(GIVEN.url)
     const { tally, requests } = scriptedClient([DONE], { apiKey: () => GIVEN.apiKey })
     expect(await failureOf(tally.accounts.get('account_1'))).to.be.instanceOf(TypeError)
     expect(requests.length).to.equal(0)

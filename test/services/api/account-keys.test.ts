@@ -430,7 +430,7 @@ describe('account keys', function () {
     })
 
     it('within 31 days, however often they are rotated, and never become keys of the company', async () => {
-      const { api_key: made } = await issue(account)
+      const { key, api_key: made } = await issue(account)
       const rotate = (id: string, more: object) =>
         api.post<Issued>(`/v2/api-keys/${id}/rotate`, { overlap_seconds: 0, ...more })
       for (const expires_at of [null, nowS() + 31 * DAY_S + 60])
@@ -440,6 +440,7 @@ describe('account keys', function () {
         ])
       expect((await rotate(made.id, { permissions: ['read:all'] })).status).to.equal(422)
       const { body } = await rotate(made.id, { expires_at: nowS() + 2 * DAY_S })
+      for (const issued of [key, body.key]) expect(issued).to.match(/^tally_(live|test)_account_/)
       expect(body.api_key).to.include({ account_id: account })
       expect(body.api_key.permissions).to.deep.equal(['read:account'])
       expect(await statusOf(body.key)).to.equal(200)

@@ -288,7 +288,7 @@ describe('npm run doctor', function () {
           await rotateKey(db, null, {
             companyId: company,
             keyId: id,
-            secret: newApiKey('live'),
+            mode: 'live',
             oldKeyEnd: { afterS: 3_600 },
           })
         }

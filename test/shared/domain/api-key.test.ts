@@ -10,6 +10,15 @@ describe('API keys', () => {
     expect(newApiKey('test')).to.match(/^tally_test_/)
   })
 
+  it('of one account say so, because web pages may have them', () => {
+    for (const mode of ['live', 'test'] as const) {
+      const key = newApiKey(mode, true)
+      expect(key).to.match(new RegExp(`^tally_${mode}_account_[0-9A-Za-z]{38}$`))
+      expect(isApiKey(key)).to.equal(true)
+      expect(isApiKey(key.replace('account', 'company'))).to.equal(false)
+    }
+  })
+
   it('are refused without a look-up when one character is wrong', () => {
     const key = newApiKey('live')
     for (let at = 'tally_live_'.length; at < key.length; at++) {

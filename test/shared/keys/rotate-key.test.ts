@@ -50,7 +50,7 @@ describe('rotation of keys', function () {
         rotateKey(client, giver, {
           companyId,
           keyId,
-          secret: newApiKey('test'),
+          mode: 'test',
           oldKeyEnd: { afterS: 60 },
           ...wanted,
         }),

@@ -123,7 +123,7 @@ function wholeNumber(name: string, value: number, min: number): number {
 }
 
 /** The keys of one account, which a page may show to its own customer. */
-const ACCOUNT_KEY = /^tally_(?:[a-z]+_)*account_/
+const ACCOUNT_KEY = /^tally_(?:live|test)_account_/
 
 /** @throws TypeError in a browser, unless the key is of one account */
 function refuseInBrowser(key: string): void {
