@@ -2359,8 +2359,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a stack of bars leaves out the rest',
     file: 'console/src/plots/prepare/bars.ts',
-    right: '.keys(series.map((_, index) => index))',
-    wrong: '.keys(series.flatMap(({ isRest }, index) => (isRest === true ? [] : [index])))',
+    right: 'series.map((_, index) => pixelsOf(values[index] ?? null))',
+    wrong: 'series.map(({ isRest }, index) => pixelsOf(isRest === true ? null : (values[index] ?? null)))',
     suites: ['console/plots/prepare'],
   },
   {

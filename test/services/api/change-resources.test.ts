@@ -78,7 +78,7 @@ describe('changes of resources over HTTP', function () {
         const made = await api.create<Resource>(path, full)
         let expected: object = made
         for (const [field, value] of Object.entries(full)) {
-          const changed = field === 'accounting_customer_id' ? UUID.replace('3d', '4e') : `${value} 2`
+          const changed = field === 'accounting_customer_id' ? UUID.replace('3d', '4e') : `${value}-2`
           const answer = await api.patch<Resource>(`${path}/${made.id}`, { [field]: changed })
           expect(answer.status, answer.text).to.equal(200)
           expected = { ...expected, [field]: changed, updated_at: answer.body.updated_at }
