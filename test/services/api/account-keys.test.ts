@@ -120,9 +120,10 @@ describe('account keys', function () {
       ours = await create('/v2/accounts', { name: 'ours' })
       await create('/v2/grants', { account_id: ours, metric_id: metric, amount: '5', effective_at: 0 })
       await report(ours, { metric_id: metric, quantity: '3' }, { currency: 'usd', quantity: '2.5' })
+      // Usage that came later than a refill would cause another one.
+      await api.create('/v2/test/drain', { timeout: 20 })
       await refill(ours, 10)
       await refillOf(ours)
-      await api.create('/v2/test/drain', { timeout: 20 })
       asOurs = with_((await issue(ours)).key)
       before_ = await answersOf(asOurs)
 
