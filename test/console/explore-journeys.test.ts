@@ -260,7 +260,7 @@ describe('journeys through usage, metrics and customers', function () {
 
     it('counts a grant that was made meanwhile', async () => {
       const { id } = await site.test.create<{ id: string }>('/v2/accounts', { name: 'Credited' })
-      await site.test.create('/v2/contracts', {
+      const contract = await site.test.create<{ id: string }>('/v2/contracts', {
         account_id: id,
         currency: 'usd',
         cadence: 'month',
@@ -278,6 +278,13 @@ describe('journeys through usage, metrics and customers', function () {
       await page.getByRole('textbox', { name: 'Amount' }).fill('2')
       await page.getByRole('button', { name: 'Grant it' }).click()
       await page.locator('dialog').waitFor({ state: 'detached' })
+      // An invoice has the credit of before its second, and the console does not read previews again for a minute.
+      await until(async () => {
+        const { body } = await site.test.post<{ credit_total: string }>('/v2/invoice-previews', {
+          contract_id: contract.id,
+        })
+        return body.credit_total === '2'
+      })
       await page.getByRole('link', { name: 'Overview', exact: true }).click()
       await until(async () => !['', before].includes(await credit()))
       const number = (text: string) => text.replace(' usd', '')
