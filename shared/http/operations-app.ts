@@ -103,7 +103,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const observe = observerOf(requests)
   const access = { findCaller: options.findCaller, wrongKeys: options.limits.wrongKeys }
   const inTurn = { batched: longTurns('batched'), alone: longTurns('alone') }
-  const validatorsOf = requestValidators(document, options.validateResponses ?? false)
+  const validatorsOf = requestValidators(options.validateResponses ?? false)
   const operations = listOperations(document)
   const existing = new Set(operations.map(({ operationId }) => operationId))
   for (const id of Object.keys(handlers))
@@ -111,7 +111,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   for (const [path, group] of groupByPath(operations)) {
     const route = app.route(expressPath(path))
     const ours = group.filter(({ operationId }) => operationId in handlers)
-    const validate = ours.length > 0 ? validatorsOf(path) : []
+    const validate = ours.length > 0 ? [validatorsOf(path)] : []
     for (const operation of ours) {
       const { method, operationId, permissions } = operation
       const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler

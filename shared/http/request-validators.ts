@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import { OpenApiSpecLoader } from 'express-openapi-validator/dist/framework/openapi.spec.loader.js'
 import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js'
 import { findAmountFault } from '../amount/amount.ts'
-import type { OpenApiDocument, Schema } from './openapi-document.ts'
+import { type OpenApiDocument, readOpenApiDocument, type Schema } from './openapi-document.ts'
 import { kindsOf } from './request-schema.ts'
 
 const REFERENCE = /"#\/components\/(\w+)\/([\w.-]+)"/g
@@ -16,29 +16,21 @@ type ApiSpec = ConstructorParameters<typeof OpenApiSpecLoader>[0]['apiDoc']
  *
  * Why not the function `middleware` of express-openapi-validator: for each document, it compiles the schema of OpenAPI
  * documents, even if the check of the document is turned off. That makes every start slow. Here the document is loaded
- * once, and each path gets only the parts that it refers to.
+ * once in a process, and each path gets only the parts that it refers to, with its first request.
  *
  * @param validateResponses whether Tally's own answers are checked, too; only in tests
- * @returns the handlers that check requests of a path of the document
+ * @returns the handler that checks requests of a path of openapi.yaml
  */
-export function requestValidators(
-  document: OpenApiDocument,
-  validateResponses: boolean,
-): (path: string) => RequestHandler[] {
-  const looked = withKindsAsConditions(document, validateResponses ? document : withoutResponses(document))
-  const whole = new OpenApiSpecLoader({
-    apiDoc: looked as unknown as ApiSpec,
-    validateApiSpec: false, // the tests check the document
-    $refParser: { mode: 'bundle' },
-  }).load()
-  return (path) => {
+export function requestValidators(validateResponses: boolean): (path: string) => RequestHandler {
+  const whole = loadDocument(validateResponses)
+  const validatorsOf = (path: string): RequestHandler[] => {
     const alone = whole.then((spec) => ({
       ...spec,
       apiDoc: withPathAlone(spec.apiDoc as unknown as WholeDocument, path) as unknown as ApiSpec,
       routes: spec.routes.filter(({ openApiRoute }) => openApiRoute === path),
     }))
     return new OpenApiValidator({
-      apiSpec: document as unknown as ApiSpec,
+      apiSpec: 'openapi.yaml', // only a name: `alone` is what is used
       validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, removeAdditional: false },
       validateResponses,
       validateSecurity: false, // `authenticate` has checked the key before the body was read
@@ -46,9 +38,45 @@ export function requestValidators(
       formats: {
         amount: { type: 'string', validate: (text: string) => findAmountFault(text) === undefined },
       },
-    }).installMiddleware(alone as ReturnType<OpenApiSpecLoader['load']>) as RequestHandler[]
+    }).installMiddleware(alone as LoadedDocument) as RequestHandler[]
+  }
+  return (path) => {
+    let validators: RequestHandler[] | undefined
+    return (req, res, next) => {
+      validators ??= validatorsOf(path)
+      oneAfterTheOther(validators)(req, res, next)
+    }
   }
 }
+
+type LoadedDocument = ReturnType<OpenApiSpecLoader['load']>
+
+/** The documents of this process, by whether they have responses. */
+const loaded = new Map<boolean, LoadedDocument>()
+
+function loadDocument(withResponses: boolean): LoadedDocument {
+  const earlier = loaded.get(withResponses)
+  if (earlier !== undefined) return earlier
+  const document = readOpenApiDocument()
+  const looked = withKindsAsConditions(document, withResponses ? document : withoutResponses(document))
+  const spec = new OpenApiSpecLoader({
+    apiDoc: looked as unknown as ApiSpec,
+    validateApiSpec: false, // the tests check the document
+    $refParser: { mode: 'bundle' },
+  }).load()
+  loaded.set(withResponses, spec)
+  return spec
+}
+
+const oneAfterTheOther =
+  ([first, ...others]: readonly RequestHandler[]): RequestHandler =>
+  (req, res, next) => {
+    if (first === undefined) next()
+    else
+      first(req, res, (fault?: unknown) =>
+        fault === undefined ? oneAfterTheOther(others)(req, res, next) : next(fault),
+      )
+  }
 
 /**
  * Removes the responses. The validator does not need them, but would compile all schemas that they refer to, for every
