@@ -1,3 +1,3 @@
-const { mocharc, isSlow, isLong } = require('./test/run/mocharc.cjs')
+const { mocharc, isQuick } = require('./test/run/mocharc.cjs')
 
-module.exports = mocharc((file) => !isSlow(file) && !isLong(file))
+module.exports = mocharc(isQuick)

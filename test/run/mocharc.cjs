@@ -1,6 +1,6 @@
 const { readFileSync, readdirSync } = require('node:fs')
 const path = require('node:path')
-const { slow, quick } = require('./files.json')
+const { slow, processes, quick } = require('./files.json')
 
 const TESTS = path.join(__dirname, '..')
 /** More than a machine of two cores has: much of what tests do is to wait. */
@@ -23,7 +23,7 @@ const files = readdirSync(TESTS, { recursive: true })
 const mocharc = (isWanted, takesLong = false) => {
   const only = process.env.TEST_ONLY
   const lanes = Number(process.env.TEST_LANES ?? LANES)
-  const seconds = (file) => slow[file] ?? quick[file] ?? 0
+  const seconds = (file) => slow[file] ?? processes[file] ?? quick[file] ?? 0
   const wanted = files
     .filter(only === undefined ? isWanted : (file) => file.includes(only) && (takesLong || !isLong(file)))
     .sort((a, b) => seconds(b) - seconds(a))
@@ -42,7 +42,10 @@ const mocharc = (isWanted, takesLong = false) => {
 }
 
 const isSlow = (file) => file in slow
+/** Whether a file runs with services as processes only. */
+const isOfProcesses = (file) => file in processes
 const isLong = (file) => file.startsWith('long/')
+const isQuick = (file) => !isSlow(file) && !isOfProcesses(file) && !isLong(file)
 const textOf = (file) => readFileSync(path.join(TESTS, `${file}.test.ts`), 'utf8')
 /** Whether FAULT_LONG=1 makes a file longer. */
 const hasLongForm = (file) => file.startsWith('faults/') || textOf(file).includes('FAULT_LONG')
@@ -56,4 +59,14 @@ const isOfOneLayout = (file) => textOf(file).includes('// Why in one layout: ')
 const mayBePending = (file) =>
   /\/(run\/pending|support\/(?:kafka|redis|nginx)|use-(?:browser|console))\.ts'/.test(textOf(file))
 
-module.exports = { mocharc, isSlow, isLong, hasLongForm, isOverHttp, isOfOneLayout, mayBePending }
+module.exports = {
+  mocharc,
+  isQuick,
+  isSlow,
+  isOfProcesses,
+  isLong,
+  hasLongForm,
+  isOverHttp,
+  isOfOneLayout,
+  mayBePending,
+}
