@@ -421,6 +421,23 @@ describe('journeys through usage, metrics and customers', function () {
       await found(site.world.account, 'Acme production')
       await found('Overv', 'Overview')
     })
+
+    it('is left with the page by Back, and does not come with Forward', async () => {
+      await enter('/accounts')
+      const { page } = site
+      const isPage = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+      await isPage('Accounts')
+      await page.getByRole('link', { name: 'Metrics', exact: true }).click()
+      await isPage('Metrics')
+      await page.keyboard.press('/')
+      await page.getByRole('searchbox', { name: 'Search for' }).waitFor()
+      await page.goBack()
+      await isPage('Accounts')
+      expect(await page.locator('dialog').count()).to.equal(0)
+      await page.goForward()
+      await isPage('Metrics')
+      expect(await page.locator('dialog').count()).to.equal(0)
+    })
   })
 
   it('shows a key that may only read no button that writes', async () => {

@@ -2371,6 +2371,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['console/journeys'],
   },
   {
+    name: 'the keyboard loses its place when the button that was pressed goes away',
+    file: 'console/src/app/keep-focus.ts',
+    right: '    if (!element.isConnected) focusInstead(place)\n    else if',
+    wrong: '    if',
+    suites: ['console/keyboard'],
+  },
+  {
+    name: 'the search stays over the page that Back leads to',
+    file: 'console/src/app/shell.tsx',
+    right: '    setOverlay(undefined)\n',
+    wrong: '',
+    suites: ['console/explore-journeys'],
+  },
+  {
     name: 'the console keeps what it has read when the key is refused',
     file: 'console/src/app/app.tsx',
     right: '  queries.clear()\n',

@@ -27,8 +27,16 @@ type Overlay = 'search' | 'shortcuts'
 
 /** What is around every page: the header, the menu and the keyboard. */
 export function Shell() {
+  const [path] = useLocation()
   const [overlay, setOverlay] = useState<Overlay>()
+  const [openedOn, setOpenedOn] = useState(path)
   const [isMenuOpen, setMenuOpen] = useState(false)
+  // Back and forward leave what was opened over the page, too.
+  if (openedOn !== path) {
+    setOpenedOn(path)
+    setOverlay(undefined)
+    setMenuOpen(false)
+  }
   useShortcuts(setOverlay)
   return (
     <div className="shell">
