@@ -38,7 +38,7 @@ export async function copyPrograms(folder: string): Promise<string> {
 /** Makes a Python environment, `venv`, in a folder, with the packages of its requirements.txt. */
 export async function installPython(folder: string): Promise<void> {
   await runIn(folder, 'python3', ['-m', 'venv', 'venv'])
-  const words = ['install', '-q', '--disable-pip-version-check', '-r', 'requirements.txt']
+  const words = ['install', '-q', '--disable-pip-version-check', '--no-compile', '-r', 'requirements.txt']
   await runIn(folder, 'venv/bin/pip', words)
 }
 
