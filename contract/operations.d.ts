@@ -1373,7 +1373,7 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description The keys of the company, in order of creation, including keys that have ended. A key itself is never shown again, only its last characters. Account keys are left out, unless you give their `account_id`.
+         * @description The keys of the company, in order of creation, including keys that have ended. A key itself is never shown again, only its last characters. Account keys are left out, unless you give their `account_id`. An account key that ended more than 31 days ago may be missing.
          */
         readonly get: operations["listApiKeys"];
         readonly put?: never;

@@ -235,6 +235,14 @@ export const apiKeyRepository = (db: Queryable) => ({
   },
 
   /**
+   * Deletes account keys of a company that ended more than 31 days ago: ten at most, those that ended first. Their entries
+   * in the audit trail stay.
+   */
+  async deleteEnded(companyId: string): Promise<void> {
+    await db.query('SELECT delete_ended_account_keys($1)', [companyId])
+  },
+
+  /**
    * Records when keys were used last.
    * @param ages the milliseconds since each key was used, by its id
    */

@@ -331,6 +331,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     each: true,
   },
   {
+    name: 'keys of the company are deleted as account keys are',
+    file: 'shared/postgres/migrations/0030_ended_account_keys.sql',
+    right: 'company_id = of_company AND account_id IS NOT NULL AND',
+    wrong: 'company_id = of_company AND',
+    suites: ['shared/keys/issue-key'],
+  },
+  {
     name: 'the cursor of a list tells an account key which grants others have',
     file: 'shared/postgres/grants.ts',
     right: 'if (last === undefined || (accountId !== undefined && last.accountId !== accountId))',
