@@ -3,7 +3,6 @@ import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { requestSemaphore } from '../batching/request-semaphore.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { TestWorlds } from '../postgres/test-worlds.ts'
-import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import { admit, OTHER_ROUTES, requireAnswersRead, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
@@ -97,7 +96,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
-  const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
+  const limit = options.limitsRequests === false ? [] : [limitRequests(options.limits)]
   const document = readOpenApiDocument()
   const { requests = () => () => undefined } = options
   const observe = observerOf(requests)
@@ -116,7 +115,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       const { method, operationId, permissions } = operation
       const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler
       route[method](observe(routeOf(operation)))
-      if (permissions !== undefined) route[method](authenticate(access, permissions), ...limitRequests)
+      if (permissions !== undefined) route[method](authenticate(access, permissions), ...limit)
       route[method](readBody(options.bodyBytesMax))
       if (permissions !== undefined) route[method](authenticateAgain(access))
       route[method](deadline, parseBody)
@@ -195,9 +194,12 @@ const getForHead: RequestHandler = (req, _res, next) => {
   next()
 }
 
-function limitRequestsTo(limit: RateLimit): RequestHandler {
+function limitRequests({ requests, accountRequests }: RateLimits): RequestHandler {
   return async (_req, res, next) => {
-    await limitRate(res, limit, callerOf(res).keyId, 1)
+    const { keyId, companyId, accountId } = callerOf(res)
+    await (accountId === undefined
+      ? limitRate(res, requests, keyId, 1)
+      : limitRate(res, accountRequests, `${companyId} ${accountId}`, 1))
     next()
   }
 }

@@ -71,11 +71,14 @@ function loadDocument(withResponses: boolean): LoadedDocument {
 const oneAfterTheOther =
   ([first, ...others]: readonly RequestHandler[]): RequestHandler =>
   (req, res, next) => {
-    if (first === undefined) next()
-    else
-      first(req, res, (fault?: unknown) =>
-        fault === undefined ? oneAfterTheOther(others)(req, res, next) : next(fault),
-      )
+    if (first === undefined) {
+      next()
+      return
+    }
+    first(req, res, (fault?: unknown) => {
+      if (fault === undefined) oneAfterTheOther(others)(req, res, next)
+      else next(fault)
+    })
   }
 
 /**

@@ -9,6 +9,12 @@ export function readRateLimitConfig(read: EnvReader) {
   return {
     eventsPerS: perSecond('RATE_LIMIT_EVENTS_PER_S', 'events a key may report in a second', 500_000, 1_000),
     requestsPerS: perSecond('RATE_LIMIT_REQUESTS_PER_S', 'other requests of a key in a second', 10_000, 1),
+    accountRequestsPerS: perSecond(
+      'RATE_LIMIT_ACCOUNT_REQUESTS_PER_S',
+      'requests in a second with account keys, of one account',
+      100,
+      1,
+    ),
     wrongKeysPerMin: perSecond(
       'RATE_LIMIT_WRONG_KEYS_PER_MIN',
       'requests with a wrong key or password from an address in a minute, after which their answers say to wait',

@@ -8,6 +8,8 @@ import { sharedRateLimit } from './shared-rate-limit.ts'
 export interface RateLimits {
   /** Requests that do not report events, by key. */
   requests: RateLimit
+  /** Requests with account keys, by account, because a customer who has one such key may get many. */
+  accountRequests: RateLimit
   /** Reported events, by key. */
   events: RateLimit
   /** Requests with a wrong key, by address. */
@@ -22,6 +24,7 @@ export function openRateLimits(config: RateLimitConfig, redis?: Redis): RateLimi
     redis === undefined ? inMemory(name, quota, windowS) : sharedRateLimit({ name, quota, windowS }, redis)
   return {
     requests: limit('requests', config.requestsPerS, 1),
+    accountRequests: limit('account-requests', config.accountRequestsPerS, 1),
     events: limit('events', config.eventsPerS, 1),
     wrongKeys: limit('wrong-keys', config.wrongKeysPerMin, 60),
     wrongPasswords: limit('wrong-passwords', config.wrongKeysPerMin, 60),

@@ -46,7 +46,11 @@ describe('every operation of openapi.yaml', function () {
   let limitedPool: Pool
 
   before(async () => {
-    const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
+    const env = {
+      RATE_LIMIT_REQUESTS_PER_S: '1',
+      RATE_LIMIT_EVENTS_PER_S: '1000',
+      RATE_LIMIT_ACCOUNT_REQUESTS_PER_S: '3',
+    }
     // Why a separate Tally: it has very low limits.
     ;[tally, limited] = await Promise.all([shareTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
@@ -137,7 +141,10 @@ describe('every operation of openapi.yaml', function () {
       }
       if (statuses.includes('404')) {
         const ofAccount = tries.missingToAccountKey?.(world)
-        const stranger = new ApiClient(tally.url, ofAccount ? await accountKey(api, world) : tally.testKey)
+        const stranger = new ApiClient(
+          tally.url,
+          ofAccount ? await accountKey(api, world.spare.account) : tally.testKey,
+        )
         const missing = await send(stranger, operation, ofAccount ?? tries.missing?.(world) ?? good)
         expect([missing.status, missing.text]).to.deep.equal([404, 'not found'])
       }
@@ -196,6 +203,22 @@ describe('every operation of openapi.yaml', function () {
       })
   }
 
+  it('limits the account keys of one account together, and those of another account apart', async () => {
+    const unlimited = new UnlimitedClient(limited.url, limitedPool, 'sandbox')
+    const { spare, account } = limitedWorld
+    const keys = await Promise.all([1, 2].map(() => accountKey(unlimited, spare.account)))
+    const other = await accountKey(unlimited, account)
+    const ask = (key: string) => new ApiClient(limited.url, key).get('/v2/caller')
+    const refused = await until(async () => {
+      const answers = await Promise.all([...keys, ...keys].map(ask))
+      return answers.find(({ status }) => status === 429) ?? false
+    })
+    expect(refused.headers.get('ratelimit-policy')).to.equal('"account-requests";q=3;w=1')
+    expect(refused.headers.get('retry-after')).to.equal('1')
+    const { status, headers } = await ask(other)
+    expect([status, headers.get('ratelimit')]).to.deep.equal([200, '"account-requests";r=2;t=1'])
+  })
+
   it('has a test for nothing that is not there', () => {
     const known = new Set(listOperations(document).map(({ operationId }) => operationId))
     expect(Object.keys(TRIES).filter((id) => !known.has(id))).to.deep.equal([])
@@ -232,8 +255,8 @@ async function makeKey(
 }
 
 /** Makes a key of the spare account. */
-async function accountKey(api: ApiClient, { spare }: World): Promise<string> {
-  const body = { name: 'k', account_id: spare.account, permissions: [READ_ACCOUNT], expires_at: inAnHour() }
+async function accountKey(api: ApiClient, account: string): Promise<string> {
+  const body = { name: 'k', account_id: account, permissions: [READ_ACCOUNT], expires_at: inAnHour() }
   return (await api.create<{ key: string }>('/v2/api-keys', body)).key
 }
 

@@ -338,6 +338,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/keys/issue-key'],
   },
   {
+    name: 'an account key has the limit of other keys',
+    file: 'shared/http/operations-app.ts',
+    right: 'await (accountId === undefined\n',
+    wrong: 'await (accountId !== keyId\n',
+    suites: ['contract/every-operation'],
+  },
+  {
     name: 'the cursor of a list tells an account key which grants others have',
     file: 'shared/postgres/grants.ts',
     right: 'if (last === undefined || (accountId !== undefined && last.accountId !== accountId))',

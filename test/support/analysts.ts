@@ -89,8 +89,12 @@ export async function startAnalysts(
     facts,
     log,
     metrics: analystMetrics(metrics, analysts.waiting),
-    wrongPasswords: openRateLimits({ eventsPerS: 1, requestsPerS: 1, wrongKeysPerMin: WRONG_PASSWORDS_MAX })
-      .wrongPasswords,
+    wrongPasswords: openRateLimits({
+      eventsPerS: 1,
+      requestsPerS: 1,
+      accountRequestsPerS: 1,
+      wrongKeysPerMin: WRONG_PASSWORDS_MAX,
+    }).wrongPasswords,
   })
   const server = await listen(endpoint, {
     name: 'analysts of a test',

@@ -88,7 +88,12 @@ const server = await listen(
     facts: { version: '26.7.2.1', timeZone: 'UTC' },
     log: testLog,
     metrics: analystMetrics(openMetrics(), () => 0),
-    wrongPasswords: openRateLimits({ eventsPerS: 1, requestsPerS: 1, wrongKeysPerMin: 100 }).wrongPasswords,
+    wrongPasswords: openRateLimits({
+      eventsPerS: 1,
+      requestsPerS: 1,
+      accountRequestsPerS: 1,
+      wrongKeysPerMin: 100,
+    }).wrongPasswords,
   }),
   {
     name: 'the host of analysts',

@@ -110,7 +110,12 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       worlds: testWorlds(database.pool, 5_000),
       log: testLog,
       bodyBytesMax: 256 * 1_024,
-      limits: openRateLimits({ eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 }),
+      limits: openRateLimits({
+        eventsPerS: 1e9,
+        requestsPerS: 1e9,
+        accountRequestsPerS: 1e9,
+        wrongKeysPerMin: 1e9,
+      }),
       requestTimeoutMs: 30_000,
     },
   )

@@ -155,6 +155,7 @@ export async function startGateway(
       ),
       limits: {
         requests: countedLimit('requests', uses),
+        accountRequests: countedLimit('account-requests', uses),
         events: countedLimit('events', uses),
         wrongKeys: countedLimit('wrong-keys', uses),
         wrongPasswords: countedLimit('wrong-passwords', uses),

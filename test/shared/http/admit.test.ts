@@ -59,7 +59,12 @@ describe('who is let in', function () {
         const caller = callers.get(digest.toString('hex'))
         return lookUpMs === 0 ? caller : sleep(lookUpMs).then(() => caller)
       },
-      limits: openRateLimits({ eventsPerS: 1e6, requestsPerS: 1e6, wrongKeysPerMin: 1e6 }),
+      limits: openRateLimits({
+        eventsPerS: 1e6,
+        requestsPerS: 1e6,
+        accountRequestsPerS: 1e6,
+        wrongKeysPerMin: 1e6,
+      }),
       log: testLog,
       requests: () => () => undefined,
     })
@@ -155,7 +160,12 @@ describe('who is let in', function () {
         worlds: noWorlds,
         log: testLog,
         bodyBytesMax: MIB,
-        limits: openRateLimits({ eventsPerS: 1e6, requestsPerS: 1e6, wrongKeysPerMin: 1e6 }),
+        limits: openRateLimits({
+          eventsPerS: 1e6,
+          requestsPerS: 1e6,
+          accountRequestsPerS: 1e6,
+          wrongKeysPerMin: 1e6,
+        }),
         requestTimeoutMs: 20_000,
       },
     )
