@@ -26,6 +26,7 @@ declare class TextEncoder {
 declare class TextDecoder {
   decode(bytes: Uint8Array): string
 }
+declare const performance: { now(): number }
 declare function atob(base64: string): string
 
 interface Timer {

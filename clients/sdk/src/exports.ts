@@ -16,6 +16,15 @@ export {
   UnprocessableError,
   UnsupportedMediaError,
 } from './core/api-errors.ts'
+export type {
+  AddedUsage,
+  BalanceCheck,
+  BalanceCheckOptions,
+  BalanceChecks,
+  BalanceQuestion,
+  UsageSource,
+  UsageWatcher,
+} from './core/balance-checks/balance-checks.ts'
 export type { CallOptions } from './core/call.ts'
 export type { TallyOptions } from './core/client.ts'
 export type { AmountInput, Answer, Body, Item, OperationId, Query, Schemas } from './core/contract-types.ts'

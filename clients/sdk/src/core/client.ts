@@ -1,4 +1,5 @@
 import { Resources } from '../resources.gen.ts'
+import { type BalanceCheckOptions, type BalanceChecks, balanceChecks } from './balance-checks/balance-checks.ts'
 import { type Call, makeCall } from './call.ts'
 import { wait } from './deadline.ts'
 import type { Hooks, Logger } from './hooks.ts'
@@ -88,6 +89,16 @@ export class TallyClient extends Resources {
     calls.set(this, call)
     this.url = url
     this.#transport = transport
+  }
+
+  /**
+   * Makes checks of balances, for all requests of your users. A check reserves nothing: others may use the same balance at
+   * the same time.
+   *
+   * @throws TypeError when an option is not valid
+   */
+  balanceChecks(options: BalanceCheckOptions = {}): BalanceChecks {
+    return balanceChecks(this, options)
   }
 
   /** Closes open connections. A process ends without it, too. */
