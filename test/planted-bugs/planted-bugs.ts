@@ -2646,6 +2646,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['clients/sdk/reporter/usage-reporter'],
   },
   {
+    name: 'a reporter goes on with a key that Tally has refused, although there is another one',
+    file: 'clients/sdk/src/core/call.ts',
+    right: 'first.answer?.status === 401 ? await settings.keys.renew(key) : undefined',
+    wrong: 'undefined as string | undefined',
+    suites: ['clients/sdk/reporter/usage-reporter'],
+  },
+  {
     name: 'the file of a refused event is deleted before the refusal is written down',
     file: 'clients/sdk/src/reporter/spool-keeper.ts',
     right: '    this.settleFiles(accepted)\n',

@@ -3,7 +3,6 @@ export {
   ApiError,
   BadRequestError,
   ConflictError,
-  type Fault,
   ForbiddenError,
   InvalidKeyError,
   NotFoundError,
@@ -38,6 +37,7 @@ export {
   TimeoutError,
   WebhookVerificationError,
 } from './core/errors.ts'
+export type { Fault } from './core/faults.ts'
 export type { Hooks, Logger, RequestInfo, RequestStart, ResponseInfo, RetryInfo } from './core/hooks.ts'
 export type { ApiKey } from './core/keys.ts'
 export type { MemoryAnswer, MemoryRequest, MemoryTransport } from './core/memory-transport.ts'

@@ -74,6 +74,7 @@ describe('errors of the SDK', () => {
       'events[3].quantity: must be text such as "4808"',
       'events[12].properties.a-b: is too long: much too long',
       'events[4]: must be an object',
+      'events[5].properties.a b: is too long',
       'and 7 more events',
     ].join('\n')
     const err = await failureWith({ status: 400, body: text })
@@ -81,6 +82,7 @@ describe('errors of the SDK', () => {
       { index: 3, field: 'quantity', reason: 'must be text such as "4808"' },
       { index: 12, field: 'properties.a-b', reason: 'is too long: much too long' },
       { index: 4, field: '', reason: 'must be an object' },
+      { index: 5, field: 'properties.a b', reason: 'is too long' },
     ])
     const single = await failureWith({ status: 422, body: 'rates[0].price_id: there is no such price' })
     expect(sdk.ApiError.is(single) && single.faults).to.deep.equal([

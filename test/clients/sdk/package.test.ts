@@ -69,8 +69,9 @@ describe('the package of the SDK', function () {
       process.execPath,
       '--input-type=module',
       '-e',
-      `import { httpTarget, UsageReporter } from '@tally-metering/sdk/reporter'
-      const usage = new UsageReporter(httpTarget({ url: 'http://127.0.0.1:9', apiKey: 'tally_test_k' }))
+      `import { Tally } from '@tally-metering/sdk'
+      import { UsageReporter } from '@tally-metering/sdk/reporter'
+      const usage = new UsageReporter(new Tally({ url: 'http://127.0.0.1:9', apiKey: 'tally_test_k' }))
       console.log(usage.stats().queuedEvents, await usage.close())`,
     )
     expect(stdout).to.equal('0 { accepted: 0, kept: 0, rejected: 0 }\n')

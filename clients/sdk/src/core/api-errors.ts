@@ -1,15 +1,7 @@
 import { type CallFacts, TallyError } from './errors.ts'
+import { type Fault, parseFaults } from './faults.ts'
 import { parseRetryAfter } from './retries.ts'
 import type { TransportAnswer } from './transport.ts'
-
-/** A part of the request that Tally refuses. */
-export interface Fault {
-  /** The place in `events` or `corrections`; undefined when the request has no such list. */
-  index: number | undefined
-  /** `quantity`; empty when the item as a whole is refused. */
-  field: string
-  reason: string
-}
 
 /** Tally answered with an error. */
 export class ApiError extends TallyError {
@@ -121,16 +113,6 @@ const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
 export function apiErrorOf(answer: TransportAnswer, facts: CallFacts): ApiError {
   const Class = BY_STATUS[answer.status] ?? (answer.status >= 500 ? ServerError : ApiError)
   return new Class(answer, facts)
-}
-
-/** Reads the faults of an answer, one of each line: `events[3].quantity: must be text such as "1"`. */
-function parseFaults(text: string): Fault[] {
-  return text.split('\n').flatMap((line) => {
-    const [, index, field = '', reason] =
-      /^(?:(?:events|corrections)\[(\d+)\]\.?)?([\w.[\]-]*): (.+)$/.exec(line) ?? []
-    if (reason === undefined || (index === undefined && field === '')) return []
-    return [{ index: index === undefined ? undefined : Number(index), field, reason }]
-  })
 }
 
 function parseRateLimit(headers: Readonly<Record<string, string>>): RateLimit | undefined {

@@ -2,7 +2,14 @@ import { OPERATIONS } from '../operations.gen.ts'
 import { judge, usedKeyOf } from './answers.ts'
 import { ApiError } from './api-errors.ts'
 import { EndedEarly, withDeadline } from './deadline.ts'
-import { AbortedError, ConnectionError, OutcomeUnknownError, TallyError, TimeoutError } from './errors.ts'
+import {
+  AbortedError,
+  ConnectionError,
+  describeFailure,
+  OutcomeUnknownError,
+  type TallyError,
+  TimeoutError,
+} from './errors.ts'
 import { callHook, type Hooks, type Logger, type RequestInfo, type ResponseInfo } from './hooks.ts'
 import type { KeySource } from './keys.ts'
 import type { OperationFacts } from './operation-facts.ts'
@@ -40,6 +47,20 @@ export interface Call {
     content: Content,
     options?: CallOptions,
   ): Pages<I>
+  /**
+   * Sends a request once, or twice when the key was refused and there is another one.
+   *
+   * @returns the answer, whatever it says
+   * @throws TallyError when there is no whole answer
+   */
+  answer(
+    operation: OperationFacts,
+    path: readonly string[],
+    content: Content,
+    options?: CallOptions,
+  ): Promise<TransportAnswer>
+  /** The key of the next request. */
+  key(): Promise<string>
 }
 
 export interface CallSettings {
@@ -107,6 +128,9 @@ export function makeCall(settings: CallSettings): Call {
           options,
         ),
       ),
+    answer: (operation, path, content, options = {}) =>
+      answerOf(settings, prepare(settings, operation, path, content, options)),
+    key: () => settings.keys.get(),
   }
 }
 
@@ -130,6 +154,15 @@ function prepare(
     idempotencyKey: isOwnKey ? `sdk-${crypto.randomUUID().replaceAll('-', '')}` : options.idempotencyKey,
     isOwnKey,
   }
+}
+
+async function answerOf(settings: CallSettings, request: Prepared): Promise<TransportAnswer> {
+  const key = await settings.keys.get()
+  const first = await attemptOnce(settings, request, key, 1)
+  const renewed = first.answer?.status === 401 ? await settings.keys.renew(key) : undefined
+  const { answer, error } = renewed === undefined ? first : await attemptOnce(settings, request, renewed, 2)
+  if (answer === undefined) throw error as TallyError
+  return answer
 }
 
 /** Sends a request until it is done, or must not be sent again. */
@@ -230,8 +263,7 @@ function endedError(err: unknown, { operation, url }: Prepared, attempts: number
       ? new AbortedError('the call was aborted', { ...facts, cause: err.cause })
       : new TimeoutError('Tally did not answer in time', facts)
   const { origin } = new URL(url)
-  const why = err instanceof Error ? err.message : String(err)
-  return new ConnectionError(`no answer from ${origin}: ${why}`, { ...facts, cause: err })
+  return new ConnectionError(`no answer from ${origin}: ${describeFailure(err)}`, { ...facts, cause: err })
 }
 
 /** The headers of an attempt. Those of the client come last, so no other one replaces them. */

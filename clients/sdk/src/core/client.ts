@@ -42,11 +42,7 @@ const SOCKETS = 16
 
 const calls = new WeakMap<TallyClient, Call>()
 
-/**
- * The calls of a client, for other parts of this package.
- *
- * @internal
- */
+/** The calls of a client, for other parts of this package. */
 export function callsOf(client: TallyClient): Call {
   const call = calls.get(client)
   if (call === undefined) throw new TypeError('this is not a client of Tally')

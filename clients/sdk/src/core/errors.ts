@@ -57,6 +57,12 @@ function kindsOf(first: object): string[] {
   return kinds
 }
 
+/** The message of a failure. Of an AggregateError, only the inner errors have the addresses that Node tried. */
+export function describeFailure(err: unknown): string {
+  if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
+  return err instanceof Error ? err.message : String(err)
+}
+
 /** Tally could not be reached, or the connection ended before the whole answer. The request may have been done. */
 export class ConnectionError extends TallyError {
   static override readonly kind: string = 'ConnectionError'

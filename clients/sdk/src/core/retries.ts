@@ -46,6 +46,12 @@ export const mayBeDone = (status: number | undefined): boolean =>
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000
-  const at = Date.parse(header)
-  return Number.isNaN(at) ? undefined : Math.max(at - now, 0)
+  const at = parseDate(header)
+  return at === undefined ? undefined : Math.max(at - now, 0)
+}
+
+/** @returns milliseconds since 1970; undefined when there is no valid date */
+export function parseDate(header: string | undefined): number | undefined {
+  const at = header === undefined ? Number.NaN : Date.parse(header)
+  return Number.isNaN(at) ? undefined : at
 }

@@ -1,4 +1,3 @@
-export { httpTarget, type HttpTargetOptions } from './http-target.ts'
 export {
   GaveUpError,
   InvalidEventError,
@@ -10,6 +9,5 @@ export {
   WrongCompanyError,
 } from './errors.ts'
 export type { ReporterOptions, ReporterProblem, SpoolSettings } from './options.ts'
-export type { ReporterTarget } from './target.ts'
 export type { UsageEvent } from './usage-event.ts'
 export { type CloseResult, type ReporterStats, UsageReporter } from './usage-reporter.ts'

@@ -1,4 +1,5 @@
-import { type HttpAnswer, lookUpOutcomeOf } from './core/answers.ts'
+import type { TransportAnswer } from '../core/transport.ts'
+import { lookUpOutcomeOf } from './core/answers.ts'
 import type { LookUpOutcome } from './core/outcome.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { LookUpOutcome } from './core/outcome.ts'
  * @param noteCompany notes the company, unless one is noted. @returns the noted one
  */
 export async function passGate(
-  answer: HttpAnswer,
+  answer: TransportAnswer,
   noteCompany: (id: string) => Promise<string>,
 ): Promise<LookUpOutcome> {
   const id = answer.status === 200 ? companyIn(answer.text) : undefined

@@ -1,4 +1,7 @@
-import { type HttpAnswer, lookUpOutcomeOf, outcomeOf, parseDate } from './core/answers.ts'
+import { describeFailure } from '../core/errors.ts'
+import { parseDate } from '../core/retries.ts'
+import type { TransportAnswer } from '../core/transport.ts'
+import { lookUpOutcomeOf, outcomeOf } from './core/answers.ts'
 import type { LookUpOutcome, Outcome } from './core/outcome.ts'
 import {
   type Batch,
@@ -20,7 +23,7 @@ export interface SenderOptions<E> extends CoreOptions {
   target: ReporterTarget
   createAccounts: boolean
   /** Looks up what must be known before any event is sent. */
-  passGate: (answer: HttpAnswer) => Promise<LookUpOutcome>
+  passGate: (answer: TransportAnswer) => Promise<LookUpOutcome>
   onSettled: (settled: Settled<E>) => void
   onGivenUp: (events: readonly E[]) => void
   onState: (state: CoreState, problem: string | undefined) => void
@@ -97,6 +100,9 @@ export class Sender<E extends SentEvent> {
     try {
       if (name === gate) return await passGate(await target.caller())
       const [kind, externalId] = partsOf(name)
+      // No URL can name them, so nothing has such an external id.
+      if (externalId === '.' || externalId === '..')
+        return { kind: 'missing', text: `there is no ${kind} ${externalId}` }
       const found = lookUpOutcomeOf(await target.find(kind, externalId), name, Date.now())
       if (found.kind !== 'missing' || kind !== 'account' || !createAccounts) return found
       const made = await target.createAccount(externalId)
@@ -142,8 +148,8 @@ export class Sender<E extends SentEvent> {
     }
   }
 
-  private noteDate({ date }: HttpAnswer): void {
-    const servedAt = parseDate(date)
+  private noteDate({ headers }: TransportAnswer): void {
+    const servedAt = parseDate(headers['date'])
     if (servedAt === undefined) return
     const skewMs = Date.now() - servedAt
     // The header has whole seconds.
@@ -183,10 +189,4 @@ export class Sender<E extends SentEvent> {
 function partsOf(name: string): ['account' | 'metric', string] {
   const colon = name.indexOf(':')
   return [name.slice(0, colon) === 'account' ? 'account' : 'metric', name.slice(colon + 1)]
-}
-
-/** The message of a failure. Of an AggregateError, only the inner errors have the addresses that Node tried. */
-function describeFailure(err: unknown): string {
-  if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
-  return err instanceof Error ? err.message : String(err)
 }

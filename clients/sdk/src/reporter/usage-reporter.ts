@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TallyClient } from '../core/client.ts'
+import type { TransportAnswer } from '../core/transport.ts'
 import { bursts } from './bursts.ts'
-import type { HttpAnswer } from './core/answers.ts'
 import type { LookUpOutcome } from './core/outcome.ts'
 import type { CoreState, Settled } from './core/reporter-core.ts'
 import {
@@ -27,7 +28,7 @@ import { passGate } from './pass-gate.ts'
 import type { ReporterEvent } from './reporter-event.ts'
 import { Sender } from './sender.ts'
 import { SpoolKeeper } from './spool-keeper.ts'
-import type { ReporterTarget } from './target.ts'
+import { type ReporterTarget, reporterTarget } from './target.ts'
 import { encodeEvent, type UsageEvent } from './usage-event.ts'
 
 export interface ReporterStats {
@@ -92,8 +93,9 @@ export class UsageReporter {
   private rejected = 0
   private lastProblem = ''
 
-  constructor(target: ReporterTarget, options: ReporterOptions = {}, internals: Internals = INTERNALS) {
-    this.target = target
+  /** @throws TypeError, RangeError when an option is not valid */
+  constructor(tally: TallyClient, options: ReporterOptions = {}, internals: Internals = INTERNALS) {
+    this.target = reporterTarget(tally)
     this.options = options
     this.bounds = boundsOf(options)
     this.sender = this.makeSender(internals)
@@ -374,7 +376,7 @@ export class UsageReporter {
     for (const resolve of this.readyWaiting.splice(0)) resolve()
   }
 
-  private async passGate(answer: HttpAnswer): Promise<LookUpOutcome> {
+  private async passGate(answer: TransportAnswer): Promise<LookUpOutcome> {
     const outcome = await passGate(answer, (id) => this.keeper?.noteCompany(id) ?? Promise.resolve(id))
     this.wrongCompany = outcome.kind === 'missing' ? new WrongCompanyError(outcome.text) : undefined
     return outcome

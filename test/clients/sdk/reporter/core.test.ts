@@ -2,11 +2,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import {
-  type HttpAnswer,
-  lookUpOutcomeOf,
-  outcomeOf,
-} from '../../../../clients/sdk/src/reporter/core/answers.ts'
+import type { TransportAnswer } from '../../../../clients/sdk/src/core/transport.ts'
+import { lookUpOutcomeOf, outcomeOf } from '../../../../clients/sdk/src/reporter/core/answers.ts'
 import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/folder-name.ts'
 import { encodeLine } from '../../../../clients/sdk/src/reporter/spool/lines.ts'
 import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
@@ -67,12 +64,14 @@ describe('the core of the reporter', () => {
   })
 })
 
-const answerOf = (answer: ReporterVectors['answers'][number]['answer']): HttpAnswer => ({
+const answerOf = (answer: ReporterVectors['answers'][number]['answer']): TransportAnswer => ({
   status: answer.status,
   text: answer.text,
-  contentType: answer.content_type,
-  retryAfter: answer.retry_after,
-  date: answer.date,
+  headers: {
+    ...(answer.content_type !== undefined && { 'content-type': answer.content_type }),
+    ...(answer.retry_after !== undefined && { 'retry-after': answer.retry_after }),
+    ...(answer.date !== undefined && { date: answer.date }),
+  },
 })
 
 /** Follows the events of a history with nothing but its steps. */

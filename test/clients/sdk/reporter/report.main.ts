@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { httpTarget } from '../../../../clients/sdk/src/reporter/http-target.ts'
+import { Tally } from '../../../../clients/sdk/src/node.ts'
 import type { ReporterOptions } from '../../../../clients/sdk/src/reporter/options.ts'
 import type { SpoolTimings } from '../../../../clients/sdk/src/reporter/spool/spool.ts'
 import type { UsageEvent } from '../../../../clients/sdk/src/reporter/usage-event.ts'
@@ -39,8 +39,8 @@ function tellSafe(): void {
 
 async function main(): Promise<void> {
   const order = JSON.parse(process.argv[2] ?? '') as ReportOrder
-  const target = httpTarget({ url: order.url, apiKey: order.apiKey })
-  const reporter = new UsageReporter(target, order.options, {
+  const tally = new Tally({ url: order.url, apiKey: order.apiKey })
+  const reporter = new UsageReporter(tally, order.options, {
     timings: order.timings,
     reached: crashAt(order.crash),
   })

@@ -7,7 +7,7 @@ import {
   randomInteger,
   seededRandom,
 } from '../../../../clients/reporter/simulate/seeded-random.ts'
-import { httpTarget } from '../../../../clients/sdk/src/reporter/http-target.ts'
+import { Tally } from '../../../../clients/sdk/src/node.ts'
 import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/folder-name.ts'
 import type { ReporterPoint } from '../../../../clients/sdk/src/reporter/spool/points.ts'
 import { UsageReporter } from '../../../../clients/sdk/src/reporter/usage-reporter.ts'
@@ -166,7 +166,7 @@ async function killLater({ child, ended, safe }: ReporterProcess, random: Random
 /** Sends all that is left in the folder. */
 async function drain(url: string, apiKey: string, dir: string): Promise<void> {
   const reporter = new UsageReporter(
-    httpTarget({ url, apiKey }),
+    new Tally({ url, apiKey }),
     { spool: { dir } },
     { timings: { ...TIMINGS, deadMs: 0, listMs: 200 }, reached: () => undefined },
   )

@@ -6,8 +6,8 @@ import fs, { mkdir, readdir, readFile, rm, truncate, utimes, writeFile } from 'n
 import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import { expect } from 'chai'
+import { Tally } from '../../../../clients/sdk/src/node.ts'
 import { ReporterFullError, WrongCompanyError } from '../../../../clients/sdk/src/reporter/errors.ts'
-import { httpTarget } from '../../../../clients/sdk/src/reporter/http-target.ts'
 import type { ReporterOptions, SpoolSettings } from '../../../../clients/sdk/src/reporter/options.ts'
 import { parseLines } from '../../../../clients/sdk/src/reporter/spool/lines.ts'
 import type { ReporterPoint } from '../../../../clients/sdk/src/reporter/spool/points.ts'
@@ -65,9 +65,9 @@ describe('the spool of the reporter', () => {
   })
 
   function open({ spool, options, timings, reached = () => undefined }: Opened = {}): UsageReporter {
-    const target = httpTarget({ url: tally.url, apiKey: 'tally_live_key' })
+    const client = new Tally({ url: tally.url, apiKey: 'tally_live_key' })
     const settings = { lingerMs: 10, ...options, spool: { dir, ...spool } }
-    const reporter = new UsageReporter(target, settings, { timings: { ...CALM, ...timings }, reached })
+    const reporter = new UsageReporter(client, settings, { timings: { ...CALM, ...timings }, reached })
     reporters.push(reporter)
     return reporter
   }
@@ -261,7 +261,8 @@ describe('the spool of the reporter', () => {
     expect(Math.min(...present), 'the small files are there until the merged one is').to.be.at.least(3)
     const lines = (await Promise.all((await files()).map(linesIn))).flat()
     expect(new Set(lines).size).to.equal(60)
-    expect(reporter.stats()).to.include({ spooledEvents: 60 })
+    // Another merge may have begun. Until it has deleted its small files, their events are there twice.
+    await becomes(() => reporter.stats().spooledEvents === 60)
     tally.fate = () => 'pass'
     expect(await reporter.flush()).to.equal(true)
     expect(counted()).to.deep.equal(numbers(60))
@@ -422,10 +423,13 @@ describe('the spool of the reporter', () => {
     const guide = await readFile(path.join(PROJECT_ROOT, 'docs/guides/durable-reporter.md'), 'utf8')
     const [, code = ''] = /```ts\n([^]*?)```/.exec(guide) ?? []
     expect(code).to.contain('/var/lib/app/tally')
-    const built = path.join(PROJECT_ROOT, 'dist/clients/sdk/src/reporter/index.js')
+    const built = path.join(PROJECT_ROOT, 'dist/clients/sdk/src')
+    const imported = code
+      .replace("'@tally-metering/sdk/reporter'", `'${built}/reporter/index.js'`)
+      .replace("'@tally-metering/sdk'", `'${built}/node.js'`)
     const script = `
       const [url, apiKey] = ['${tally.url}', 'tally_live_key']
-      ${code.replace('/var/lib/app/tally', dir).replace('@tally-metering/sdk/reporter', built)}`
+      ${imported.replace('/var/lib/app/tally', dir)}`
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'inherit' })
     expect((await once(child, 'close'))[0]).to.equal(0)
     expect([...tally.counted.values()].map((event) => [event.account_id, event.quantity])).to.deep.equal([

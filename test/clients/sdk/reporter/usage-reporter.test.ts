@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { Tally } from '../../../../clients/sdk/src/node.ts'
 import {
   GaveUpError,
   InvalidEventError,
@@ -7,7 +8,6 @@ import {
   ReporterFullError,
   UnsentError,
 } from '../../../../clients/sdk/src/reporter/errors.ts'
-import { httpTarget } from '../../../../clients/sdk/src/reporter/http-target.ts'
 import type { ReporterOptions, ReporterProblem } from '../../../../clients/sdk/src/reporter/options.ts'
 import { UsageReporter } from '../../../../clients/sdk/src/reporter/usage-reporter.ts'
 import { failureOf } from '../../../support/failure-of.ts'
@@ -34,8 +34,8 @@ describe('the reporter without a spool', () => {
   })
 
   function open(options: ReporterOptions = {}, url = tally.url): UsageReporter {
-    const target = httpTarget({ url, apiKey: 'tally_live_key' })
-    const reporter = new UsageReporter(target, { lingerMs: 10, ...options })
+    const client = new Tally({ url, apiKey: 'tally_live_key' })
+    const reporter = new UsageReporter(client, { lingerMs: 10, ...options })
     reporters.push(reporter)
     return reporter
   }
@@ -57,6 +57,39 @@ describe('the reporter without a spool', () => {
       },
     ])
     expect(await reporter.close()).to.deep.equal({ accepted: 1, kept: 0, rejected: 0 })
+  })
+
+  it('sends as its client does: with its hooks, and with another key when Tally refuses one', async () => {
+    const sent: string[] = []
+    let asked = 0
+    tally.fate = (n) => (n === 0 ? { status: 401, body: 'Invalid API key' } : 'pass')
+    const client = new Tally({
+      url: tally.url,
+      apiKey: () => `tally_live_${++asked}`,
+      hooks: {
+        onRequest: ({ operation, attempt }) => sent.push(`${operation} ${attempt}`),
+        onResponse: ({ status }) => sent.push(String(status)),
+      },
+    })
+    const reporter = new UsageReporter(client, { lingerMs: 0 })
+    reporters.push(reporter)
+    await reporter.report(EVENT)
+    expect(sent).to.deep.equal(['reportEvents 1', '401', 'reportEvents 2', '202'])
+    expect(asked).to.equal(2)
+    expect(reporter.stats()).to.include({ state: 'ok', accepted: 1, resentRequests: 0 })
+  })
+
+  it('ends its requests when it closes, and leaves the client as it is', async () => {
+    tally.fate = (n) => (n === 0 ? new Promise<never>(() => undefined) : 'pass')
+    const client = new Tally({ url: tally.url, apiKey: 'tally_live_key' })
+    const [first, second] = [0, 1].map(() => new UsageReporter(client, { lingerMs: 0 }))
+    first?.add(EVENT)
+    await until(() => Promise.resolve(tally.batches.length === 1))
+    expect(await failureOf(first?.close({ deadlineMs: 0 }) ?? Promise.resolve())).to.be.instanceOf(
+      UnsentError,
+    )
+    await second?.report(EVENT)
+    expect(await second?.close()).to.include({ accepted: 1 })
   })
 
   it('sends the same event again when its answer was lost', async () => {
@@ -229,7 +262,10 @@ describe('the reporter without a spool', () => {
 
   it('sets an event aside whose account is not found, or makes the account', async () => {
     const event = { account: { externalId: 'new' }, currency: 'usd', quantity: '1' }
-    expect(await failureOf(open().report(event))).to.be.instanceOf(RejectedEventError)
+    for (const externalId of ['new', '..'])
+      expect(await failureOf(open().report({ ...event, account: { externalId } }))).to.be.instanceOf(
+        RejectedEventError,
+      )
     await open({ createAccounts: true }).report(event)
     expect(tally.counted.size).to.equal(1)
   })

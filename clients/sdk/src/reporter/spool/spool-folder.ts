@@ -19,7 +19,7 @@ import type { ReporterPoint } from './points.ts'
 export interface FolderOptions {
   dir: string
   url: string
-  mode: 'live' | 'test'
+  mode: () => Promise<'live' | 'test'>
   /** Whether files are synced to the disk, so that they survive a power cut. */
   isSynced: boolean
   reached: (point: ReporterPoint) => void
@@ -57,7 +57,8 @@ export class SpoolFolder {
   }
 
   static async open(options: FolderOptions): Promise<SpoolFolder> {
-    const at = path.join(path.resolve(options.dir), folderNameOf(options.url, options.mode))
+    const name = folderNameOf(options.url, await options.mode())
+    const at = path.join(path.resolve(options.dir), name)
     for (const inner of ['rejected', 'damaged'])
       await mkdir(path.join(at, inner), { recursive: true, mode: 0o700 })
     if (options.isSynced) for (const parent of parentsOf(at)) await syncFolder(parent)

@@ -1,0 +1,27 @@
+/** A part of the request that Tally refuses. */
+export interface Fault {
+  /** The place in `events` or `corrections`; undefined when the request has no such list. */
+  index: number | undefined
+  /** `quantity`; empty when the item as a whole is refused. */
+  field: string
+  reason: string
+}
+
+const ITEM = /^(?:events|corrections)\[(\d+)\]\.?(.*)$/
+/** A property may have any name. */
+const ITEM_FIELD = /^(.*?): (.+)$/
+/** A line of any other text may have a colon, too. */
+const FIELD = /^([\w.[\]-]+): (.+)$/
+
+/** Reads the faults of an answer, one of each line: `events[3].quantity: must be text such as "1"`. */
+export function parseFaults(text: string): Fault[] {
+  return text.split('\n').flatMap((line): Fault[] => {
+    const [, index, rest = line] = ITEM.exec(line) ?? []
+    const [, field = '', reason] = (index === undefined ? FIELD : ITEM_FIELD).exec(rest) ?? []
+    if (index !== undefined) return [{ index: Number(index), field, reason: reason ?? rest }]
+    return reason === undefined ? [] : [{ index: undefined, field, reason }]
+  })
+}
+
+/** The fault in one line, without its place: `quantity: must be text such as "1"`. */
+export const faultText = ({ field, reason }: Fault): string => (field === '' ? reason : `${field}: ${reason}`)
