@@ -76,6 +76,13 @@ module.exports = {
       },
     },
     {
+      name: 'programs-use-the-sdk',
+      comment: 'One client sends the requests of all programs. The port of analysts is no part of the API.',
+      severity: 'error',
+      from: { path: '^clients/(billing|core|reporter)/' },
+      to: { path: '^(node:)?(http|https|http2|net|tls)(/|$)' },
+    },
+    {
       name: 'sdk-stands-alone',
       comment: 'It is published alone, without a package. The types of the contract are copied into it.',
       severity: 'error',

@@ -118,7 +118,7 @@ async function probeBalance(
       idempotency_key: randomUUID(),
     }))
     sent += events.length
-    await client.ask({ method: 'POST', path: '/v2/events/batch', body: JSON.stringify({ events }) })
+    await client.create('/v2/events/batch', { events })
     await ask()
     const leftMs = PROBE_EVERY_MS - (performance.now() - startedAt)
     await sleep(Math.max(0, leftMs), undefined, { signal }).catch(() => undefined)

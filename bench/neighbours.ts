@@ -132,17 +132,13 @@ async function reportLargeEvents(
   { metrics: [metric = ''] }: DataSet,
 ): Promise<string> {
   const { id: account } = await client.create<Named>('/v2/accounts', { name: 'large events' })
-  await client.ask({
-    method: 'POST',
-    path: '/v2/events/batch',
-    body: JSON.stringify({
-      events: Array.from({ length: LARGE_EVENTS }, () => ({
-        account_id: account,
-        metric_id: metric,
-        quantity: '1',
-        properties: LARGE_PROPERTIES,
-      })),
-    }),
+  await client.create('/v2/events/batch', {
+    events: Array.from({ length: LARGE_EVENTS }, () => ({
+      account_id: account,
+      metric_id: metric,
+      quantity: '1',
+      properties: LARGE_PROPERTIES,
+    })),
   })
   return account
 }

@@ -1,12 +1,13 @@
-import { httpSender } from '../clients/core/http-sender.ts'
-import type { Ask } from '../clients/core/reporting-client.ts'
+import type { Ask } from '../clients/core/ask.ts'
+import { Tally } from '../clients/sdk/src/node.ts'
+import { httpTransport } from '../clients/sdk/src/node/http-transport.ts'
 
-/** Sends requests to one Tally over kept-alive connections, and accepts only successes. */
+/** Sends requests to one Tally over kept-alive connections, each once. */
 export interface TallyClient {
   ask: Ask
-  /** @throws Error when the answer is not a 200 */
+  /** @throws Error when the answer is not a success */
   get<Body>(path: string): Promise<Body>
-  /** @throws Error when the answer is not a 200 */
+  /** @throws Error when the answer is not a success */
   create<Body>(path: string, body: object): Promise<Body>
   close(): void
 }
@@ -15,24 +16,22 @@ const TIMEOUT_MS = 60_000
 
 /** @param connections the largest number of concurrent requests; further requests wait */
 export function tallyClient({ url, key }: { url: string; key: string }, connections = 1): TallyClient {
-  const sender = httpSender({
-    baseUrl: new URL(url),
-    apiKey: key,
-    connectionsMax: connections,
-    timeoutMs: TIMEOUT_MS,
-  })
-  const ask: Ask = async (request) => {
-    const answer = await sender.send(request)
-    if (answer.status === 200 || answer.status === 202) return answer
-    throw new Error(`${request.method} ${request.path} was answered with ${answer.status}: ${answer.text}`)
+  const transport = httpTransport(connections)
+  const tally = new Tally({ url, apiKey: key, transport, timeoutMs: TIMEOUT_MS, maxRetries: 0 })
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  const send = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const { status, text } = await transport.send({ method, url: url + path, headers, body, signal })
+    if (status === 200 || status === 202) return JSON.parse(text)
+    throw new Error(`${method} ${path} was answered with ${status}: ${text}`)
   }
   return {
-    ask,
-    get: async <Body>(path: string) => JSON.parse((await ask({ method: 'GET', path })).text) as Body,
+    ask: (call) => Promise.resolve(call(tally)),
+    get: async <Body>(path: string) => (await send('GET', path)) as Body,
     create: async <Body>(path: string, body: object) =>
-      JSON.parse((await ask({ method: 'POST', path, body: JSON.stringify(body) })).text) as Body,
+      (await send('POST', path, JSON.stringify(body))) as Body,
     close: () => {
-      sender.close()
+      tally.close()
     },
   }
 }

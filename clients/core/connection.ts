@@ -4,9 +4,9 @@ import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/com
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { UsageError } from '../../shared/errors/usage-error.ts'
-import { httpSender } from './http-sender.ts'
+import { Tally } from '../sdk/src/node.ts'
+import { type Ask, asking, type Retry } from './ask.ts'
 import { numberOption } from './number-option.ts'
-import { type Ask, reportingClient, type Retry } from './reporting-client.ts'
 import { typedPath } from './typed-path.ts'
 
 /** Options for the connection to Tally, for node's parseArgs. */
@@ -67,9 +67,15 @@ export async function readConnection(
   const retryForMs = numberOption('retry-for', values['retry-for'], RETRY_FOR_S) * 1_000
   const named = values['key-file']
   if (named === undefined && envKey !== undefined)
-    return { baseUrl, apiKey: envKey, keySource: 'TALLY_API_KEY', retryForMs }
+    return { baseUrl, apiKey: checkKey(envKey, 'TALLY_API_KEY'), keySource: 'TALLY_API_KEY', retryForMs }
   const keyFile = named === undefined ? path.resolve(dataDir, keyFileName) : typedPath(named, env)
-  return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, retryForMs }
+  return { baseUrl, apiKey: checkKey(await readKey(keyFile), keyFile), keySource: keyFile, retryForMs }
+}
+
+function checkKey(text: string, source: string): string {
+  const key = text.trim()
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  throw new StartupError(`there is no API key in ${source}`)
 }
 
 /** Reads the address of the Tally that uses this data folder; if it is not running, its last address. */
@@ -87,14 +93,13 @@ function parseUrl(text: string): URL {
   return url
 }
 
-async function readKey(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((err: unknown) => {
+function readKey(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((err: unknown) => {
     throw new StartupError(
       `cannot read the API key in ${file}: start Tally with npm start, name the file with --key-file, or set TALLY_API_KEY`,
       { cause: err },
     )
   })
-  return text.trim()
 }
 
 /** Formats a URL without a slash at its end, and without its password. */
@@ -108,24 +113,24 @@ export function connect(
   signal: AbortSignal,
   onRetry: (retry: Retry) => void,
 ): Connection {
-  const sender = httpSender({ baseUrl, apiKey, connectionsMax, timeoutMs: REQUEST_TIMEOUT_MS })
+  const tally = new Tally({
+    url: baseUrl.href,
+    apiKey,
+    maxSockets: connectionsMax,
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    maxRetries: 0, // Ask sends requests again
+  })
   const cutLater = () => {
     setTimeout(() => {
-      sender.close()
+      tally.close()
     }, LAST_ANSWERS_MS).unref()
   }
   signal.addEventListener('abort', cutLater, { once: true })
   return {
-    ask: reportingClient({
-      sender,
-      place: { url: showUrl(baseUrl), keySource },
-      retryForMs,
-      signal,
-      onRetry,
-    }),
+    ask: asking({ tally, place: { url: showUrl(baseUrl), keySource }, retryForMs, signal, onRetry }),
     close: () => {
       signal.removeEventListener('abort', cutLater)
-      sender.close()
+      tally.close()
     },
   }
 }

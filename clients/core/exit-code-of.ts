@@ -2,6 +2,7 @@ import { ConfigError } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { isUsageError, npmHint } from '../../shared/errors/usage-error.ts'
 import { printableLines } from '../../shared/text/printable.ts'
+import { TallyError } from '../sdk/src/node.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 
 /**
@@ -33,7 +34,7 @@ function explain(err: unknown, { args, err: print }: ProgramContext, npmForm: st
     print(`${err.message}${npmHint(args, npmForm)}\nSee --help.`)
     return EXIT_USAGE
   }
-  if (err instanceof StartupError || err instanceof ConfigError) print(err.message)
+  if (err instanceof StartupError || err instanceof ConfigError || TallyError.is(err)) print(err.message)
   else print(err instanceof Error ? (err.stack ?? err.message) : String(err))
   return EXIT_FAILED
 }

@@ -1,4 +1,4 @@
-import type { Retry } from './reporting-client.ts'
+import type { Retry } from './ask.ts'
 
 const AT_MOST_EVERY_MS = 2_000
 

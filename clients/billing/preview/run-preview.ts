@@ -1,11 +1,12 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import type { SchemaOf } from '../../contract.ts'
+import type { Ask } from '../../core/ask.ts'
 import { connect, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
-import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
+import { ApiError, type Page, type Query } from '../../sdk/src/node.ts'
 import { PREVIEW_HELP } from './preview-help.ts'
 import { CSV_HEADER, csvLine } from './preview-line.ts'
 import { type PreviewFormat, type PreviewOptions, readPreviewOptions } from './preview-options.ts'
@@ -104,17 +105,13 @@ const lineOf = (preview: SchemaOf<'InvoiceSummary'>, format: PreviewFormat): str
 
 async function askPage(
   ask: Ask,
-  query: Record<string, string | number | undefined>,
-): Promise<SchemaOf<'InvoiceSummaryPage'>> {
-  const all: Record<string, string | number | undefined> = { ...query, limit: PAGE }
-  const given = Object.entries(all).filter(([, value]) => value !== undefined)
-  const path = `/v2/invoice-previews?${given.map(([name, value]) => `${name}=${value}`).join('&')}`
-  const answer = await ask({ method: 'GET', path })
-  if (answer.status !== 200) throw new StartupError(`Tally refused: ${answer.text}`)
+  query: Query<'listInvoicePreviews'>,
+): Promise<Page<SchemaOf<'InvoiceSummary'>>> {
   try {
-    return JSON.parse(answer.text) as SchemaOf<'InvoiceSummaryPage'>
-  } catch {
-    throw new StartupError(`GET ${path} was answered with 200 and no JSON: is this the URL of a Tally?`)
+    return await ask((tally) => tally.invoicePreviews.list({ ...query, limit: PAGE }))
+  } catch (err) {
+    if (ApiError.is(err)) throw new StartupError(`Tally refused: ${err.text}`)
+    throw err
   }
 }
 

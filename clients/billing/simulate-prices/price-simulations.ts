@@ -1,7 +1,7 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import type { SchemaOf } from '../../contract.ts'
-import type { HttpAnswer, HttpRequest } from '../../core/http-sender.ts'
-import type { Ask } from '../../core/reporting-client.ts'
+import type { Ask } from '../../core/ask.ts'
+import { BadRequestError, type Body, NotFoundError, UnprocessableError } from '../../sdk/src/node.ts'
 
 /** The fields of a rate card that are shown. */
 export type CardName = Pick<SchemaOf<'RateCard'>, 'id' | 'name'>
@@ -19,38 +19,28 @@ export const priceSimulations = (ask: Ask) => ({
    * @param option the option that names the card, for the error
    */
   async findCard(card: string, option: string): Promise<CardName> {
-    if (CARD_ID.test(card)) {
-      const request: HttpRequest = { method: 'GET', path: `/v2/rate-cards/${card}` }
-      const answer = await ask(request)
-      if (answer.status === 404) throw noSuchCard(card, option)
-      return bodyOf(request, answer) as SchemaOf<'RateCard'>
-    }
-    const request: HttpRequest = {
-      method: 'GET',
-      path: `/v2/rate-cards?external_id=${encodeURIComponent(card)}`,
-    }
-    const [found] = (bodyOf(request, await ask(request)) as SchemaOf<'RateCardPage'>).data
+    const found = CARD_ID.test(card)
+      ? await refusals(ask((tally) => tally.rateCards.get(card))).catch((err: unknown) => {
+          if (!NotFoundError.is(err)) throw err
+        })
+      : (await refusals(ask((tally) => tally.rateCards.list({ external_id: card })))).data[0]
     if (found === undefined) throw noSuchCard(card, option)
     return found
   },
 
-  async simulate(cardId: string, body: object): Promise<SchemaOf<'Simulation'>> {
-    const path = `/v2/rate-cards/${cardId}/simulate`
-    const request: HttpRequest = { method: 'POST', path, body: JSON.stringify(body) }
-    return bodyOf(request, await ask(request)) as SchemaOf<'Simulation'>
-  },
+  simulate: (cardId: string, body: Body<'simulateRateCard'>): Promise<SchemaOf<'Simulation'>> =>
+    refusals(ask((tally) => tally.rateCards.simulate(cardId, body))),
 })
 
 const noSuchCard = (card: string, option: string): StartupError =>
   new StartupError(`--${option}: there is no rate card with the id or external_id ${JSON.stringify(card)}`)
 
-function bodyOf({ method, path }: HttpRequest, { status, text }: HttpAnswer): unknown {
-  if (status === 400 || status === 422) throw new StartupError(`Tally refuses this: ${text}`)
-  if (status !== 200)
-    throw new StartupError(`${method} ${path} was answered with ${status}: is this the URL of a Tally?`)
-  try {
-    return JSON.parse(text)
-  } catch (err) {
-    throw new StartupError('an answer was not JSON: is this the URL of a Tally?', { cause: err })
-  }
-}
+/** @throws StartupError when Tally refuses the content of a request */
+const refusals = <T>(asked: Promise<T>): Promise<T> =>
+  asked.catch((err: unknown) => {
+    const why = BadRequestError.is(err) || UnprocessableError.is(err) ? err.text : undefined
+    if (why !== undefined) throw new StartupError(`Tally refuses this: ${why}`)
+    // The SDK refuses amounts that lost digits when they became numbers.
+    if (err instanceof TypeError) throw new StartupError(`--changes: ${err.message}`)
+    throw err
+  })

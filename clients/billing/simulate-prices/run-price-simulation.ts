@@ -3,11 +3,12 @@ import cliProgress from 'cli-progress'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { printableJson } from '../../../shared/text/printable.ts'
 import type { SchemaOf } from '../../contract.ts'
+import type { Ask } from '../../core/ask.ts'
 import { connect, type ConnectionSettings, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
-import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
+import type { Body } from '../../sdk/src/node.ts'
 import { accountsReport, largestReport, totalsReport } from './price-report.ts'
 import { type CardName, priceSimulations } from './price-simulations.ts'
 import { SIMULATE_PRICES_HELP } from './simulate-prices-help.ts'
@@ -73,7 +74,7 @@ async function simulate({ options, changes, settings, ask }: Simulating, context
     against: against?.id ?? options.against,
     account_ids: options.accountIds,
     limit: PAGE_MAX,
-  }
+  } as Body<'simulateRateCard'> // Tally checks what was typed
   if (!options.json) for (const line of plan(options, card, against, settings)) context.out(line)
   const first = await tally.simulate(card.id, body)
   const { totals, currency, usage_as_of: usageAsOf } = first

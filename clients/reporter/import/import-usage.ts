@@ -1,4 +1,4 @@
-import type { Ask } from '../../core/reporting-client.ts'
+import type { Ask } from '../../core/ask.ts'
 import { InFlight } from '../in-flight.ts'
 import type { EventSource } from '../metric-source.ts'
 import { reportBatch } from '../report-batch.ts'
@@ -29,19 +29,13 @@ export interface ImportLimits {
 }
 
 /**
- * Half of Tally's default limit, to stay well below it: Tally may close the connection of a larger request, and then the
- * client does not see why.
- */
-const BODY_BYTES_MAX = 2 * 1_024 * 1_024
-
-/**
  * Reports the lines of an input as usage. Reading waits while the allowed number of batches is being sent. So memory
  * does not grow with the input, except for LineOrdinals.
  *
  * With `strict` the lines before the first bad line are reported. Lines after it are reported only if their batch was
  * already being sent.
  *
- * @throws StartupError or Interrupted, in the same cases as Ask, after all requests have ended; `counts` then has the
+ * @throws StartupError or AbortedError, in the same cases as Ask, after all requests have ended; `counts` then has the
  *   progress
  */
 export async function importUsage(
@@ -108,35 +102,11 @@ async function sendBatch(lines: readonly DraftedLine[], deps: ImportDeps): Promi
       else events.push({ line, json: eventJson(draft, id, deps.sources) })
     }
   }
-  for (const part of partsBySize(events)) {
-    const { accepted, refused } = await reportBatch(
-      deps.ask,
-      part.map(({ json }) => json),
-    )
-    counts.events += accepted
-    for (const { index, reason } of refused) {
-      const line = part[index]?.line
-      if (line !== undefined) bad.set(line, `Tally refuses it: ${reason}`)
-    }
-  }
+  const { accepted, refused } = await reportBatch(deps.ask, events)
+  counts.events += accepted
+  for (const { event, reason } of refused) bad.set(event.line, `Tally refuses it: ${reason}`)
   counts.badLines += bad.size
   for (const [{ line, lastLine }, fault] of bad) deps.onBadLine({ line, lastLine, fault })
-}
-
-/** Cuts a batch with large events into several requests. */
-function partsBySize(events: readonly PlacedEvent[]): PlacedEvent[][] {
-  const parts: PlacedEvent[][] = []
-  let bytes = Infinity
-  for (const event of events) {
-    const size = Buffer.byteLength(event.json) + 1
-    bytes += size
-    if (bytes > BODY_BYTES_MAX) {
-      parts.push([])
-      bytes = size
-    }
-    parts.at(-1)?.push(event)
-  }
-  return parts
 }
 
 const externalIdsOf = (lines: readonly DraftedLine[]): Set<string> =>

@@ -6,7 +6,7 @@ import {
   compareAmounts,
   parseAmount,
 } from '../../../shared/amount/amount.ts'
-import type { Ask } from '../../core/reporting-client.ts'
+import type { Ask } from '../../core/ask.ts'
 import { reportBatch } from '../report-batch.ts'
 import { tallyResources } from '../tally-resources.ts'
 
@@ -57,7 +57,7 @@ async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: n
     occurred_at: Math.floor(Date.now() / 1_000),
     idempotency_key: `probe-${run}-${n}`,
   }
-  const { refused } = await reportBatch(ask, [JSON.stringify(event)])
+  const { refused } = await reportBatch(ask, [{ json: JSON.stringify(event) }])
   if (refused[0] !== undefined) throw new Error(`a probe was refused: ${refused[0].reason}`)
 }
 

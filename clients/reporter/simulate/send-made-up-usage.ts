@@ -1,5 +1,5 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import type { Ask } from '../../core/reporting-client.ts'
+import type { Ask } from '../../core/ask.ts'
 import { reportBatch } from '../report-batch.ts'
 import { type MadeUpEvent, madeUpUsage } from './made-up-usage.ts'
 import { sendOnSchedule } from './send-on-schedule.ts'
@@ -41,7 +41,7 @@ export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
       const event = usage.next().value
       made++
       count(event, simulated, stats, totals)
-      return eventJson(event, simulated)
+      return { json: eventJson(event, simulated) }
     })
   const send = async (events: number, dueAt: number) => {
     const { accepted, refused } = await reportBatch(ask, makeBatch(events))

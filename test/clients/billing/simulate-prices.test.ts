@@ -149,6 +149,8 @@ describe('simulate-prices', function () {
     const broken = await run([...args, '--changes', file])
     expect(broken.code).to.equal(1)
     expect(broken.err).to.match(/^--changes: .*changes\.json cannot be read as JSON: /)
+    await writeFile(file, '{"add":[{"discount_percent":0.5}]}')
+    expect((await run([...args, '--changes', file])).err).to.match(/^--changes: discount_percent: 0.5 is not/)
   })
 
   it('says why it is refused', async () => {

@@ -557,6 +557,8 @@ describe('import', () => {
       out: '',
       err: `the Tally at ${tally.url} does not know the API key in TALLY_API_KEY (401); to make one, run: npm run keys -- issue\n`,
     })
+    const broken = await importWith(args, { env: { TALLY_API_KEY: 'ключ' } })
+    expect(broken).to.deep.equal({ code: 1, out: '', err: 'there is no API key in TALLY_API_KEY\n' })
     const none = await importWith(args, { env: { DATA_DIR: folder } })
     expect(none.err).to.contain('cannot read the API key').and.contain('TALLY_API_KEY')
   })
