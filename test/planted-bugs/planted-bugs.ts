@@ -2624,10 +2624,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'small files of a spool are deleted before the merged one is there',
     file: 'clients/sdk/src/reporter/spool/spool.ts',
-    right:
-      '      const merged = await this.writeLines(Buffer.concat(lines), lines.length, { isCold, epoch })\n',
+    right: '      const merged = await this.writeLines(content, events, { isCold, epoch })\n',
     wrong:
-      '      for (const file of read) this.remove(file)\n      await Promise.all(this.removing)\n      const merged = await this.writeLines(Buffer.concat(lines), lines.length, { isCold, epoch })\n',
+      '      for (const file of read) this.remove(file)\n      await Promise.all(this.removing)\n      const merged = await this.writeLines(content, events, { isCold, epoch })\n',
     suites: ['clients/sdk/reporter/spool'],
   },
   {
@@ -2669,8 +2668,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a changed byte on the disk is reported as usage',
     file: 'clients/sdk/src/reporter/spool/lines.ts',
-    right: 'const isWhole = end !== -1 && isUnchanged(line)',
-    wrong: 'const isWhole = end !== -1',
+    right: 'const isWhole = newline !== -1 && isUnchanged(bytes, start, end)',
+    wrong: 'const isWhole = newline !== -1',
     suites: ['clients/sdk/reporter/spool'],
   },
   {

@@ -25,7 +25,7 @@ export interface ReporterOptions {
   lingerMs?: number
   /** How many requests may be under way at the same time. */
   inFlight?: number
-  /** How many events may be in memory, and how large they may be together; with a spool 20,000 and 8 MiB. */
+  /** How many events may be in memory, and how large they may be together; with a spool 8,000 and 8 MiB. */
   queueEvents?: number
   queueBytes?: number
   /** Without a spool: how long `report()` tries. */
@@ -62,8 +62,11 @@ export const DEFAULTS = {
   spoolBytesMax: 1_024 * MIB,
 }
 
-/** With a spool, what waits longer is read back from the disk. */
-const QUEUE_WITH_SPOOL = { queueEvents: 20_000, queueBytes: 8 * MIB }
+/**
+ * With a spool, what waits longer is read back from the disk. Why no more: V8 lets its heap grow to about four times what
+ * is in use. Batches under way and the next ones fit in.
+ */
+const QUEUE_WITH_SPOOL = { queueEvents: 8_000, queueBytes: 8 * MIB }
 
 /** The largest number of events that Tally takes in one request. */
 const BATCH_EVENTS_MAX = 1_000

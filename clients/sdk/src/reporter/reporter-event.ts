@@ -7,7 +7,7 @@ export interface ReporterEvent extends SentEvent {
   /** The number of flushes before it. */
   epoch: number
   /** The file that has it; undefined when it is only in memory. */
-  file?: SpoolFile
+  file?: SpoolFile | undefined
   /** Set while `report()` waits for it. */
   report?: { resolve: () => void; reject: (err: ReporterError) => void } | undefined
 }

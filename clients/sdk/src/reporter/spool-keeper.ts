@@ -142,7 +142,10 @@ export class SpoolKeeper {
     const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
     if (this.spool.hasCold || !sender.core.hasRoom(events.length, bytes)) this.spool.cool(file)
     else {
-      for (const event of events) sender.core.restore(Object.assign(event, { file }))
+      for (const event of events) {
+        event.file = file
+        sender.core.restore(event)
+      }
       sender.pump()
     }
     this.load()

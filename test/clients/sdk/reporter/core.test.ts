@@ -5,7 +5,12 @@ import fc from 'fast-check'
 import type { TransportAnswer } from '../../../../clients/sdk/src/core/transport.ts'
 import { lookUpOutcomeOf, outcomeOf } from '../../../../clients/sdk/src/reporter/core/answers.ts'
 import { folderNameOf } from '../../../../clients/sdk/src/reporter/spool/folder-name.ts'
-import { encodeLine } from '../../../../clients/sdk/src/reporter/spool/lines.ts'
+import {
+  checkLines,
+  encodeLine,
+  LineBuffer,
+  parseLines,
+} from '../../../../clients/sdk/src/reporter/spool/lines.ts'
 import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
 import { type History, makeHistory, replay } from './histories.ts'
 import type { ReporterVectors } from './vectors.ts'
@@ -61,6 +66,38 @@ describe('the core of the reporter', () => {
     for (const { url, mode, folder } of vectors.folders)
       expect(folderNameOf(url, mode as 'live' | 'test')).to.equal(folder)
     for (const { json, line } of vectors.lines) expect(encodeLine(json)).to.equal(line)
+  })
+})
+
+describe('the lines of a spool', () => {
+  const anyJson = fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify({ text }))
+
+  it('are written for a group as one by one, in memory that is used again', () => {
+    const buffer = new LineBuffer()
+    fc.assert(
+      fc.property(fc.array(anyJson), (all) => {
+        const events = all.map((json) => ({ json, bytes: Buffer.byteLength(json) }))
+        expect(buffer.encode(events).toString()).to.equal(all.map(encodeLine).join(''))
+      }),
+    )
+  })
+
+  it('are read without the damaged ones between them', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyJson, fc.boolean())), fc.boolean(), (all, isCut) => {
+        const lines = all.map(([json, isDamaged]) =>
+          isDamaged ? encodeLine(json).replace('{', '[') : encodeLine(json),
+        )
+        const good = all.flatMap(([json, isDamaged]) => (isDamaged ? [] : [json]))
+        const bad = all.filter(([, isDamaged]) => isDamaged).length + (isCut ? 1 : 0)
+        const bytes = Buffer.from(lines.join('') + (isCut ? '1 00' : ''))
+        const { events, damaged } = parseLines(bytes)
+        expect([events, damaged.length]).to.deep.equal([good, bad])
+        const checked = checkLines(bytes)
+        expect(Buffer.concat(checked.whole).toString()).to.equal(good.map(encodeLine).join(''))
+        expect([checked.lines, checked.damaged]).to.deep.equal([good.length, damaged])
+      }),
+    )
   })
 })
 

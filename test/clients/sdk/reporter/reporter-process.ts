@@ -19,15 +19,10 @@ export interface ReporterProcess {
 
 const MAIN = path.join(PROJECT_ROOT, 'dist/test/clients/sdk/reporter/report.main.js')
 
-/** @param nodeOptions further options of Node */
-export function startReporter(order: ReportOrder, nodeOptions: readonly string[] = []): ReporterProcess {
-  const child = spawn(
-    process.execPath,
-    ['--enable-source-maps', ...nodeOptions, MAIN, JSON.stringify(order)],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+export function startReporter(order: ReportOrder): ReporterProcess {
+  const child = spawn(process.execPath, ['--enable-source-maps', MAIN, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   endWithUs(child)
   const [tried, safe] = [new Set<string>(), new Set<string>()]
   let [rest, output] = ['', '']

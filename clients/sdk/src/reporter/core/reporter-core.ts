@@ -9,9 +9,9 @@ export interface QueuedEvent {
   /** Names of ids that must be known before it is sent: `account:acme`, `metric:tokens`. */
   readonly needs: readonly string[]
   /** The ids by name, as far as they are known. */
-  ids?: Record<string, string>
+  ids?: Record<string, string> | undefined
   /** When the event is returned unsent, unless a request with it is under way; undefined for never. */
-  readonly giveUpAt?: number
+  readonly giveUpAt?: number | undefined
 }
 
 export interface CoreOptions {

@@ -74,7 +74,7 @@ export class SpoolFolder {
    *
    * @throws the error of the file system; then nothing was written
    */
-  async writeFile({ text }: FileName, content: string | Buffer): Promise<void> {
+  async writeFile({ text }: FileName, content: readonly Buffer[]): Promise<void> {
     const at = path.join(this.path, text)
     const unfinished = path.join(this.path, unfinishedName(text))
     for (let attempt = 1; ; attempt++) {
@@ -97,10 +97,10 @@ export class SpoolFolder {
     }
   }
 
-  private async writeUnfinished(at: string, content: string | Buffer): Promise<void> {
+  private async writeUnfinished(at: string, content: readonly Buffer[]): Promise<void> {
     const file = await open(at, 'w', OWNER_ONLY)
     try {
-      await file.writeFile(content)
+      for (const part of content) await file.writeFile(part)
       this.reached('group-written')
       if (this.isSynced) await file.datasync()
       this.reached('group-synced')

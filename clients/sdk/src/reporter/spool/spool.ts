@@ -1,6 +1,6 @@
 import type { Flushes } from '../flushes.ts'
 import { fileNameOf } from './file-name.ts'
-import { checkLines, encodeLine, parseLines } from './lines.ts'
+import { checkLines, encodeLine, LineBuffer, parseLines } from './lines.ts'
 import { presentFile, type SpoolFile, spoolFile } from './spool-file.ts'
 import { type FolderOptions, type Listing, SpoolFolder } from './spool-folder.ts'
 
@@ -50,6 +50,7 @@ export class Spool {
   private othersBytes = 0
   private rejectedBytes = 0
   private made = 0
+  private readonly lines = new LineBuffer()
   private diskFailedAt = -Infinity
   private diskFailure: string | undefined
   private readonly removing = new Set<Promise<void>>()
@@ -130,7 +131,7 @@ export class Spool {
   }
 
   /**
-   * Writes events as one file.
+   * Writes events as one file. It must not be called again before it is done.
    *
    * @throws the error of the file system; then nothing was written
    */
@@ -141,8 +142,7 @@ export class Spool {
       event.epoch = epoch
     }
     try {
-      const content = events.map(({ json }) => encodeLine(json)).join('')
-      const file = await this.writeLines(content, events.length, { isCold: false, epoch })
+      const file = await this.writeLines([this.lines.encode(events)], events.length, { isCold: false, epoch })
       this.diskFailure = undefined
       return file
     } catch (err) {
@@ -152,7 +152,7 @@ export class Spool {
   }
 
   private async writeLines(
-    content: string | Buffer,
+    content: readonly Buffer[],
     events: number,
     how: Pick<SpoolFile, 'isCold' | 'epoch'>,
   ): Promise<SpoolFile> {
@@ -162,7 +162,7 @@ export class Spool {
       nonce: folder.nonce,
       n: ++this.made,
       events,
-      bytes: Buffer.byteLength(content),
+      bytes: content.reduce((sum, { length }) => sum + length, 0),
     })
     await folder.writeFile(name, content)
     const file = spoolFile(name, how)
@@ -358,22 +358,24 @@ export class Spool {
     if (files.length < 2) return false
     for (const file of files) file.isBusy = true
     try {
-      const lines: Buffer[] = []
+      const content: Buffer[] = []
+      let events = 0
       const read: SpoolFile[] = []
       for (const file of files) {
         const bytes = await this.readFile(file)
-        const { whole, damaged } = checkLines(bytes ?? Buffer.alloc(0))
+        const { whole, lines, damaged } = checkLines(bytes ?? Buffer.alloc(0))
         await this.keepDamaged(file, damaged)
         // A file that is gone was sent by another process. Events in memory are sent again by this one.
-        if (isCold) this.recount(file, whole.length)
+        if (isCold) this.recount(file, lines)
         if (bytes === undefined) continue
         read.push(file)
-        for (const line of whole) lines.push(line)
+        content.push(...whole)
+        events += lines
       }
       if (isCold) this.cold = this.cold.filter((file) => !files.includes(file) || read.includes(file))
-      if (lines.length === 0) return true
+      if (events === 0) return true
       const epoch = read.reduce((least, file) => Math.min(least, file.epoch), Infinity)
-      const merged = await this.writeLines(Buffer.concat(lines), lines.length, { isCold, epoch })
+      const merged = await this.writeLines(content, events, { isCold, epoch })
       this.options.reached('files-merged')
       this.replace(read, merged)
       return true
