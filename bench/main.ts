@@ -22,6 +22,7 @@ import { benchQuery } from './query.ts'
 import { benchRated } from './rated.ts'
 import { benchRollups } from './rollups.ts'
 import { benchScale } from './scale.ts'
+import { benchSdk } from './sdk.ts'
 import { benchSimulations } from './simulations.ts'
 import { benchStorage } from './storage.ts'
 
@@ -69,10 +70,13 @@ const USAGE = `usage: npm run bench -- NAME [options]
              the other; rollups beside the raw events
   scale      [--up-to N] [--requests N] [--data FOLDER]
              the same for 1M, 10M and 100M events, as far as --up-to (10M unless given), and a drawing
+  sdk        [--seconds N] [--rate N]
+             the processor time of a process that reports --rate (25,000 unless given) events a second: as import does it, by a
+             reporter, and by one with a spool; no Tally behind it but a server that accepts all
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but analysts, balances, close, history, neighbours, previews, rated, rollups and simulations, with 10M events, or up to --events 100M,
+             all of these but analysts, balances, close, history, neighbours, previews, rated, rollups, sdk and simulations, with 10M events, or up to --events 100M,
              and every figure in one table
 
   all, history, neighbours and rollups end with 1 when a floor is missed.
@@ -116,6 +120,7 @@ const CONNECTIONS = { default: 64, min: 1, max: 1_000 }
 const RUN_SECONDS = { ...SECONDS, default: 30 }
 const RATE = { default: 0, min: 0, max: 1_000_000 }
 const STEADY_RATE = { default: 3_000, min: 100, max: 100_000 }
+const REPORTED_RATE = { ...STEADY_RATE, default: 25_000 }
 const SLOTS = { default: 3, min: 1, max: 100 }
 const PERCENT = { default: 0, min: 0, max: 50 }
 const CONTRACTS = { default: 1_000, min: 1, max: 10_000 }
@@ -271,6 +276,14 @@ const BENCHES: Record<string, Bench> = {
       const requests = integerOption('requests', values.requests, REQUESTS)
       const save = await saveIn(values, 'scale')
       await withData(values, (data) => benchScale({ sizes, requests, data, save, print }))
+    },
+  },
+  sdk: {
+    options: ['seconds', 'rate'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, SECONDS)
+      const rate = integerOption('rate', values.rate, REPORTED_RATE)
+      await benchSdk({ seconds, rate, save: await saveIn(values, 'sdk'), print })
     },
   },
   storage: {
