@@ -2708,6 +2708,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['clients/sdk/reporter/usage-reporter'],
   },
   {
+    name: 'a full batch of a reporter waits for the timer',
+    file: 'clients/sdk/src/reporter/core/reporter-core.ts',
+    right: 'return !this.isFull || (this.state',
+    wrong: 'return this.batches === 0 || (this.state',
+    suites: ['clients/sdk/reporter/usage-reporter'],
+  },
+  {
     name: 'a timer of a reporter keeps the process',
     file: 'clients/sdk/src/reporter/spool/spool.ts',
     right: 'this.options.timings.listMs).unref()',

@@ -20,6 +20,19 @@ export class Flushes {
     }
   }
 
+  /** Counts events that are settled. Most of them have the same flushes before them. */
+  doneAll(events: readonly { readonly epoch: number }[]): void {
+    let [epoch, count] = [0, 0]
+    for (const event of events) {
+      if (event.epoch !== epoch) {
+        this.done(epoch, count)
+        ;[epoch, count] = [event.epoch, 0]
+      }
+      count++
+    }
+    this.done(epoch, count)
+  }
+
   /** Counts an event with earlier ones. */
   move(from: number, to: number, events: number): void {
     if (from === to) return

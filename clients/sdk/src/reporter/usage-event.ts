@@ -47,11 +47,11 @@ export function encodeEvent(event: UsageEvent, now: number): EncodedEvent {
   const needs: string[] = []
   const account = encodeReference('account', event.account, needs)
   const source = encodeSource(event, needs)
-  const quantity = JSON.stringify(quantityText(event.quantity))
-  const occurredAt = secondsOf(event.occurredAt ?? new Date(now))
-  const key = JSON.stringify(event.key === undefined ? randomUUID() : checkKey(event.key))
+  const quantity = quantityText(event.quantity)
+  const occurredAt = event.occurredAt === undefined ? Math.floor(now / 1_000) : secondsOf(event.occurredAt)
+  const key = event.key === undefined ? `"${randomUUID()}"` : JSON.stringify(checkKey(event.key))
   const properties = encodeProperties(event.properties)
-  const json = `{${account},${source},"quantity":${quantity},"occurred_at":${occurredAt},"idempotency_key":${key}${properties}}`
+  const json = `{${account},${source},"quantity":"${quantity}","occurred_at":${occurredAt},"idempotency_key":${key}${properties}}`
   return { json, bytes: Buffer.byteLength(json), needs }
 }
 
@@ -118,7 +118,9 @@ function encodeProperties(properties: unknown): string {
   } catch (err) {
     throw new InvalidEventError('properties: cannot be written as JSON', { cause: err })
   }
-  if (!json.startsWith('{') || Buffer.byteLength(json) > PROPERTIES_BYTES_MAX)
+  // A character has at most three bytes here, so that most texts need not be counted.
+  const isLarge = json.length > PROPERTIES_BYTES_MAX / 3 && Buffer.byteLength(json) > PROPERTIES_BYTES_MAX
+  if (!json.startsWith('{') || isLarge)
     throw fault(`properties: must be an object of at most ${PROPERTIES_BYTES_MAX} bytes as JSON`)
   return `,"properties":${json}`
 }

@@ -319,7 +319,7 @@ export class UsageReporter {
     if (this.keeper !== undefined) this.keeper.keep(event)
     else {
       this.sender.core.restore(event)
-      this.sender.pump()
+      if (!this.sender.core.onlyJoined) this.sender.pump()
     }
   }
 
@@ -328,7 +328,7 @@ export class UsageReporter {
     for (const event of accepted) this.finish(event)
     if (this.keeper === undefined) for (const { event, reason } of setAside) this.reject(event, reason)
     else this.keeper.settled(accepted, setAside)
-    for (const event of accepted) this.flushes.done(event.epoch, 1)
+    this.flushes.doneAll(accepted)
     if (accepted.length > 0) this.options.onAccepted?.(accepted.length)
   }
 

@@ -139,6 +139,15 @@ export class ReporterCore<E extends QueuedEvent> {
     this.place(event)
   }
 
+  /**
+   * Whether the event that was added last only joins others that wait. Then nothing is to be done before the next
+   * wake-up or answer.
+   */
+  get onlyJoined(): boolean {
+    if (this.queue.size < 2 || this.waiting.size > 0 || this.nextGiveUpAt !== Infinity) return false
+    return !this.isFull || (this.state === 'ok' && this.batches >= this.options.inFlight)
+  }
+
   /** Makes all present events due, so that they do not linger. */
   flush(now: number): void {
     this.dueBefore = now
@@ -305,10 +314,13 @@ export class ReporterCore<E extends QueuedEvent> {
     return first !== undefined && now >= this.dueAt(first)
   }
 
+  /** Whether the queue has a whole batch. */
+  private get isFull(): boolean {
+    return this.queue.size >= this.options.batchEvents || this.queueBytes >= this.options.batchBytes
+  }
+
   private dueAt(first: E): number {
-    const { batchEvents, batchBytes, lingerMs } = this.options
-    const isFull = this.queue.size >= batchEvents || this.queueBytes >= batchBytes
-    return isFull || first.addedAt <= this.dueBefore ? -Infinity : first.addedAt + lingerMs
+    return this.isFull || first.addedAt <= this.dueBefore ? -Infinity : first.addedAt + this.options.lingerMs
   }
 
   private cut(now: number): Waiting<E> | undefined {
