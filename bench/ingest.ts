@@ -7,7 +7,7 @@ import type { LoadResult } from './send-load.ts'
 import { settledCount } from './settled-count.ts'
 import { embeddedSubject, kafkaSubject, type Subject } from './subjects.ts'
 import { compare, type Compared, formatCompared, type Measure } from './targets.ts'
-import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
+import { makeBodies, makeCloudEvents, makeReferences, type References } from './usage-bodies.ts'
 
 export interface BenchIngestOptions {
   /** How long each measurement takes, after a warm-up. */
@@ -36,6 +36,8 @@ interface Row extends Shape, LoadResult {
   logCpuMicros: number
   /** Events a second, divided by those of the bare handler; the two are measured in turn. */
   ofBare?: number
+  /** For CloudEvents: events a second, divided by those of Tally's own form. */
+  ofNative?: number
   /** CPU time per event of the load generator, which shares the machine, in microseconds. */
   generatorCpuMicros: number
 }
@@ -47,6 +49,12 @@ interface Server {
   pid: number
   key?: string
   logCpuSeconds: () => Promise<number>
+}
+
+/** A server, and what is sent to it. */
+interface Contender extends Server {
+  bodies: readonly Buffer[]
+  contentType: string
 }
 
 /** A row, and the number of events that were acknowledged in its whole measurement, including the warm-up. */
@@ -107,24 +115,25 @@ async function benchSubject(
   const bare = await startBareExpress()
   const generator = startLoadGenerator()
   try {
-    const servers: readonly Server[] = [
-      { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) },
-      subject,
-    ]
+    const bareServer = { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) }
     const references = await makeReferences({ url: subject.apiUrl, key: subject.key })
     const rows: Row[] = []
     let acknowledged = 0
     for (const shape of SHAPES) {
-      const bodies = makeBodies(references, shape.batch).map(({ bytes }) => bytes)
+      const contenders = contendersOf(bareServer, subject, shape, references)
       const measured: Row[] = []
       for (let round = 0; round < ROUNDS; round++)
-        for (const server of servers) {
-          const run = await measure(generator, server, shape, bodies, seconds)
+        for (const contender of contenders) {
+          const run = await measure(generator, contender, shape, seconds)
           measured.push(run.row)
-          if (server.name === subject.name) acknowledged += run.acknowledged
+          if (contender.name !== BARE) acknowledged += run.acknowledged
         }
       const [bareRow, row] = [bestOf(measured, BARE), bestOf(measured, subject.name)]
       rows.push({ ...row, ofBare: row.eventsPerSecond / bareRow.eventsPerSecond }, bareRow)
+      for (const { name } of contenders.slice(2)) {
+        const other = bestOf(measured, name)
+        rows.push({ ...other, ofNative: other.eventsPerSecond / row.eventsPerSecond })
+      }
     }
     await subject.startLoading()
     const counted = await settledCount(() => countAll(subject, references), {
@@ -141,17 +150,33 @@ async function benchSubject(
   }
 }
 
+/** The bare handler and Tally get the same bodies. Tally gets batches of CloudEvents, too. */
+function contendersOf(bare: Server, subject: Server, { batch }: Shape, references: References): Contender[] {
+  const bodies = makeBodies(references, batch).map(({ bytes }) => bytes)
+  const contentType = 'application/json'
+  const native = [bare, subject].map((server) => ({ ...server, bodies, contentType }))
+  if (batch === 1) return native
+  return [
+    ...native,
+    {
+      ...subject,
+      name: `${subject.name}, CloudEvents`,
+      bodies: makeCloudEvents(references, batch),
+      contentType: 'application/cloudevents-batch+json',
+    },
+  ]
+}
+
 async function measure(
   generator: LoadGenerator,
-  server: Server,
+  server: Contender,
   shape: Shape,
-  bodies: readonly Buffer[],
   seconds: number,
 ): Promise<Measured> {
-  const { key } = server
+  const { key, bodies, contentType } = server
   const load = {
     url: `${server.url}/v2/events${shape.batch === 1 ? '' : '/batch'}`,
-    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-api-key': key }) },
+    headers: { 'content-type': contentType, ...(key === undefined ? {} : { 'x-api-key': key }) },
     bodies,
     connections: shape.connections,
   }
@@ -182,7 +207,7 @@ function compareRows(rows: readonly Row[]): Compared[] {
   const measures: Record<number, Measure> = { 1: 'gatewaySingles', 1_000: 'gatewayBatches' }
   return rows.flatMap((row) => {
     const measure = measures[row.batch]
-    if (measure === undefined || row.server === BARE) return []
+    if (measure === undefined || row.ofBare === undefined) return []
     return [compare({ measure, value: row.eventsPerSecond, on: row.server })]
   })
 }
@@ -207,6 +232,7 @@ function formatRows(rows: readonly Row[]): string[] {
     'log µs/event',
     'generator µs/event',
     'of bare',
+    'of native',
   ]
   const cells = rows.map((row) => [
     row.name,
@@ -219,6 +245,7 @@ function formatRows(rows: readonly Row[]): string[] {
     row.server === BARE ? '' : row.logCpuMicros.toFixed(1),
     row.generatorCpuMicros.toFixed(1),
     row.ofBare?.toFixed(2) ?? '',
+    row.ofNative?.toFixed(2) ?? '',
   ])
   return formatTable(headings, cells, 2)
 }

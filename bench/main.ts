@@ -30,9 +30,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
 
   ingest     [--seconds N] [--log embedded|kafka]
              reports usage to a Tally of its own: single events, batches of 100 and of 1,000, each beside a bare Express
-             handler that only parses the same bodies. Each is measured twice, for --seconds (8 unless given) after a
-             warm-up: some two minutes for each event log: the embedded one in PostgreSQL, then Kafka, for which Java 17
-             and Maven must be there; --log takes one of them
+             handler that only parses the same bodies; batches of CloudEvents, too. Each is measured twice, for --seconds
+             (8 unless given) after a warm-up: some three minutes for each event log: the embedded one in PostgreSQL, then
+             Kafka, for which Java 17 and Maven must be there; --log takes one of them
   load       [--seconds N] [--rate N] [--late PERCENT] [--duplicates PERCENT]
              how many events a second all of Tally in one process takes and counts, with balances compared to the last digit;
              memory; the loader alone, each for --seconds (30 unless given). With --late or --duplicates 10 runs with such events

@@ -22,19 +22,24 @@ export async function makeReferences(
   accounts = ACCOUNTS,
 ): Promise<References> {
   const client = tallyClient(tally, AT_ONCE)
-  const make = (resource: string, count: number) =>
+  const make = (resource: string, count: number, fieldsOf: (n: number) => object = () => ({})) =>
     Promise.all(
       Array.from({ length: count }, async (_, n) => {
-        const { id } = await client.create<{ id: string }>(`/v2/${resource}`, { name: `${resource} ${n}` })
+        const body = { name: `${resource} ${n}`, ...fieldsOf(n) }
+        const { id } = await client.create<{ id: string }>(`/v2/${resource}`, body)
         return id
       }),
     )
+  const counted = (n: number) => ({ event_type: eventTypeOf(n), event_quantity: 'quantity' })
   try {
-    return { accounts: await make('accounts', accounts), metrics: await make('metrics', METRICS) }
+    return { accounts: await make('accounts', accounts), metrics: await make('metrics', METRICS, counted) }
   } finally {
     client.close()
   }
 }
+
+/** The type of CloudEvents that become usage of a metric. */
+const eventTypeOf = (metric: number): string => `bench.${metric}`
 
 /** A body, and the usage that it reports each time it is sent. */
 export interface UsageBody {
@@ -54,17 +59,15 @@ interface MadeUpEvent {
  * @param keyed whether each event has a time and a key, so that it can be sent again; otherwise it has neither
  */
 export function makeBodies({ accounts, metrics }: References, batch: number, keyed = false): UsageBody[] {
-  const pick = <T>(list: readonly T[]): T => list[randomBytes(4).readUInt32LE() % list.length] as T
-  const unique = () => `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`
   const makeEvent = (): MadeUpEvent => ({
     account_id: pick(accounts),
     metric_id: pick(metrics),
-    quantity: `${randomBytes(2).readUInt16BE()}.${randomBytes(1).readUInt8()}`,
+    quantity: anyQuantity(),
   })
   const toJson = (event: MadeUpEvent): string => {
     const json = JSON.stringify({
       ...event,
-      properties: { model: pick(MODELS), region: pick(REGIONS), request: unique() },
+      properties: anyProperties(),
       ...(keyed ? { idempotency_key: unique() } : {}),
     })
     return keyed ? `${json.slice(0, -1)},"occurred_at":${TIME_PLACEHOLDER}}` : json
@@ -76,3 +79,26 @@ export function makeBodies({ accounts, metrics }: References, batch: number, key
     return { events, bytes: Buffer.from(batch === 1 ? only : `{"events":[${texts.join(',')}]}`) }
   })
 }
+
+/** Makes bodies of batches of CloudEvents. Each becomes one event, with the properties of those of makeBodies. */
+export function makeCloudEvents({ accounts, metrics }: References, batch: number): Buffer[] {
+  const time = new Date().toISOString()
+  const makeEvent = () => ({
+    specversion: '1.0',
+    id: unique(),
+    source: '/bench',
+    type: eventTypeOf(randomBytes(4).readUInt32LE() % metrics.length),
+    time,
+    subject: pick(accounts),
+    data: { quantity: anyQuantity(), ...anyProperties() },
+  })
+  return Array.from({ length: BODIES }, () =>
+    Buffer.from(JSON.stringify(Array.from({ length: batch }, makeEvent))),
+  )
+}
+
+const pick = <T>(list: readonly T[]): T => list[randomBytes(4).readUInt32LE() % list.length] as T
+/** Another text in each request. */
+const unique = () => `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`
+const anyQuantity = () => `${randomBytes(2).readUInt16BE()}.${randomBytes(1).readUInt8()}`
+const anyProperties = () => ({ model: pick(MODELS), region: pick(REGIONS), request: unique() })
