@@ -2539,6 +2539,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['console/format/mean-days', 'console/account-journeys'],
   },
   {
+    name: 'a check of a balance forgets usage that Tally has taken and not counted yet',
+    file: 'clients/sdk/src/core/balance-checks/own-usage.ts',
+    right: 'kept.findLast(({ at }) => at <= nowMs() - FRESHNESS_MS)',
+    wrong: 'kept.findLast(({ at }) => at <= nowMs())',
+    suites: ['clients/sdk/balance-checks'],
+  },
+  {
+    name: 'a balance that was read before an account was forgotten is used after it',
+    file: 'clients/sdk/src/core/balance-checks/balance-checks.ts',
+    right: 'entry.version === version && isNewest',
+    wrong: 'isNewest',
+    suites: ['clients/sdk/balance-checks'],
+  },
+  {
     name: 'a retry of the sdk has another Idempotency-Key',
     file: 'clients/sdk/src/core/call.ts',
     right: "  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey\n",

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { UsageSource, UsageWatcher } from '../core/balance-checks/balance-checks.ts'
 import type { TallyClient } from '../core/client.ts'
 import type { TransportAnswer } from '../core/transport.ts'
 import { bursts } from './bursts.ts'
@@ -75,7 +76,7 @@ const GATE = 'company'
  * With a spool, `report()` resolves when the event is on the disk. Without one, it resolves when Tally has accepted the
  * event. No event is ever dropped: when there is no room, a new event is refused by an error.
  */
-export class UsageReporter {
+export class UsageReporter implements UsageSource {
   private readonly target: ReporterTarget
   private readonly options: ReporterOptions
   private readonly bounds: typeof DEFAULTS
@@ -86,6 +87,7 @@ export class UsageReporter {
   private readonly stopWatching: (() => void)[]
   private closing: Promise<CloseResult> | undefined
   private wrongCompany: WrongCompanyError | undefined
+  private readonly watchers: UsageWatcher[] = []
   private readyWaiting: (() => void)[] = []
   private reports = 0
   private triedBeforeExit = false
@@ -256,6 +258,11 @@ export class UsageReporter {
     await this.close()
   }
 
+  /** Tells what becomes of usage, for `tally.balanceChecks({ reporter })`. */
+  watch(watcher: UsageWatcher): void {
+    this.watchers.push(watcher)
+  }
+
   stats(): ReporterStats {
     const { core, resent, lastError, clockSkewMs } = this.sender
     const spooled = this.keeper?.stats
@@ -293,6 +300,7 @@ export class UsageReporter {
     }
     const now = performance.now()
     const mayGiveUp = isReport && this.keeper === undefined
+    for (const watcher of this.watchers) watcher.added(event)
     // All fields at once, because an object that gets more of them later takes more memory.
     return {
       json: encoded.json,
@@ -330,6 +338,13 @@ export class UsageReporter {
     else this.keeper.settled(accepted, setAside)
     this.flushes.doneAll(accepted)
     if (accepted.length > 0) this.options.onAccepted?.(accepted.length)
+    this.tellSettled()
+  }
+
+  private tellSettled(): void {
+    if (this.watchers.length === 0) return
+    const ageMs = this.flushes.isEmpty ? 0 : this.stats().oldestUnsentAgeMs
+    for (const watcher of this.watchers) watcher.settled(ageMs)
   }
 
   /** Called when Tally refuses an event, and it is in the list of those, if there is a list. */
@@ -341,6 +356,7 @@ export class UsageReporter {
 
   private giveUp(event: ReporterEvent, why: string): void {
     this.refuse(event, new GaveUpError(event.json, `${why}; report the event again as it is in this error`))
+    this.tellSettled()
   }
 
   private refuse(event: ReporterEvent, err: ReporterError): void {

@@ -12,6 +12,7 @@ import type { ReporterOptions, ReporterProblem } from '../../../../clients/sdk/s
 import { UsageReporter } from '../../../../clients/sdk/src/reporter/usage-reporter.ts'
 import { failureOf } from '../../../support/failure-of.ts'
 import type { Fate } from '../../../support/faulty-proxy.ts'
+import { makeTempFolder } from '../../../support/temp-folder.ts'
 import { until } from '../../../support/until.ts'
 import { ACCOUNT, type FakeEvent, type FakeTally, fakeTally, METRIC } from './fake-tally.ts'
 
@@ -58,6 +59,22 @@ describe('the reporter without a spool', () => {
     ])
     expect(await reporter.close()).to.deep.equal({ accepted: 1, kept: 0, rejected: 0 })
   })
+
+  for (const way of ['without a spool', 'with one'])
+    it(`tells checks of balances when usage comes and when none is left, ${way}`, async () => {
+      const dir = await makeTempFolder('watched')
+      const reporter = open(way === 'with one' ? { spool: { dir } } : {})
+      const told: unknown[] = []
+      reporter.watch({
+        added: ({ account, metric, quantity }) => told.push([account, metric, quantity]),
+        settled: (oldestUnsentAgeMs) => told.push(oldestUnsentAgeMs),
+      })
+      tally.fate = (n) => (n < 2 ? { status: 503, body: 'busy' } : 'pass')
+      reporter.add({ ...EVENT, quantity: '7' })
+      expect(told).to.deep.equal([[ACCOUNT, METRIC, '7']])
+      await reporter.flush()
+      expect(told).to.deep.equal([[ACCOUNT, METRIC, '7'], 0])
+    })
 
   it('sends as its client does: with its hooks, and with another key when Tally refuses one', async () => {
     const sent: string[] = []
