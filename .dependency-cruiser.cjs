@@ -112,6 +112,24 @@ module.exports = {
       to: { pathNot: '^clients/sdk/src/(reporter/core/|core/(faults|retries|transport)\\.ts$)' },
     },
     {
+      name: 'programs-use-the-sdk',
+      comment:
+        'The command line opens no socket. It calls Tally as every user of the SDK can, by the entries of its package, so that build.js can replace these imports by the package.',
+      severity: 'error',
+      from: { path: '^clients/cli/' },
+      to: {
+        path: '^(clients/sdk/src/|(node:)?(http|https|http2|net|tls|dgram)$|undici)',
+        pathNot: '^clients/sdk/src/(node|reporter/index)\\.ts$',
+      },
+    },
+    {
+      name: 'nothing-knows-the-command-line',
+      comment: 'It is the last to know of the others.',
+      severity: 'error',
+      from: { pathNot: '^(clients/cli|test)/' },
+      to: { path: '^clients/cli/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'the-console-knows-tally-by-its-contract',
       comment:
         'The console is a client like any other. It shares pure functions on exact numbers, so that it computes as Tally does.',

@@ -83,6 +83,15 @@ export default tseslint.config(
     rules: { 'no-warning-comments': ['error', { terms: ['told', 'whoever', 'anew'], location: 'anywhere' }] },
   },
   {
+    files: ['clients/cli/**/*.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['fetch', 'WebSocket', 'EventSource'].map((name) => ({ name, message: 'Call Tally by the SDK.' })),
+      ],
+    },
+  },
+  {
     files: ['console/src/**/*.{ts,tsx}'],
     rules: {
       // Styles first: the order of layers stands in the first one.

@@ -2749,4 +2749,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: "return status === 202 || text !== '' ?",
     suites: ['clients/sdk/reporter/core', 'clients/sdk/reporter/usage-reporter'],
   },
+  {
+    name: 'the command line sends the key of a profile to any address',
+    file: 'clients/cli/src/connection.ts',
+    right: '  isBound: true,\n})\n',
+    wrong: '  isBound: false,\n})\n',
+    suites: ['clients/cli/login'],
+  },
+  {
+    name: 'the command line keeps a key in a file that others can read',
+    file: 'clients/cli/src/profiles.ts',
+    right: '    await writeSecretFile(file, text)\n',
+    wrong: "    await import('node:fs/promises').then((fs) => fs.writeFile(file, text))\n",
+    suites: ['clients/cli/login'],
+  },
+  {
+    name: 'an event of the command line has no key of its own',
+    file: 'clients/cli/src/request.ts',
+    right: '  return { body: withIdentity(body, given, now), idempotencyKey }\n',
+    wrong: '  return { body: now < 0 ? withIdentity(body, given, now) : body, idempotencyKey }\n',
+    suites: ['clients/cli/request'],
+  },
+  {
+    name: 'a table of the command line has the text of others as it is',
+    file: 'clients/cli/src/print.ts',
+    right: '    context.out(printable(text))\n',
+    wrong: '    context.out(text)\n',
+    suites: ['clients/cli/print'],
+  },
 ]

@@ -1,4 +1,5 @@
 import { analystToolsPage } from './analyst-tools-page.ts'
+import { cliOperations } from './cli-operations.ts'
 import { contractTypes, handledTypes } from './contract-types.ts'
 import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
@@ -21,6 +22,7 @@ export const MAKERS: readonly Maker[] = [
   sdkOperations,
   sdkResources,
   sdkPage,
+  cliOperations,
   reporterVectorsFile,
   viewsPage,
 ]

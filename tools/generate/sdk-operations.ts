@@ -92,7 +92,7 @@ export function byResource(operations: readonly SdkOperation[]): Map<string, Sdk
 }
 
 /** Returns the part of the document that a reference names, or the object itself. */
-function resolved<T extends { $ref?: string }>(document: OpenApiDocument, object: T): T {
+export function resolved<T extends { $ref?: string }>(document: OpenApiDocument, object: T): T {
   if (object.$ref === undefined) return object
   const names = object.$ref.replace('#/', '').split('/')
   const found = names.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document)

@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { API_ADDRESS_FILE, readDataDir } from '../../../shared/config/common-settings.ts'
+import { EnvReader } from '../../../shared/config/env-reader.ts'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { Tally } from '../../sdk/src/node.ts'
+import type { GlobalOptions } from './cli-context.ts'
+import { DEFAULT_PROFILE, type Profile, readProfiles, requireProfileName } from './profiles.ts'
+
+/** Where Tally is, and the key for it. */
+export interface Connection {
+  url: string
+  apiKey: string
+}
+
+/** The file of the first company's key, in the folder of a Tally on this machine. */
+const DATA_DIR_KEY = 'api-key'
+
+interface Source {
+  url?: string | undefined
+  /** Reads the key; undefined when this source has none. */
+  key?: (() => Promise<string>) | undefined
+  /**
+   * Whether the key is only for the address of this source. The keys of profiles and folders are: another server must
+   * not get them.
+   */
+  isBound: boolean
+}
+
+/**
+ * Finds the address of Tally and the key: in options, then in the environment, then in a profile, then in the folder of
+ * a Tally on this machine. A key of a profile is sent to the address of that profile only. No key is ever on a command
+ * line, because every user of a machine can read those.
+ *
+ * @throws StartupError when there is no address or no key
+ */
+export async function findConnection(options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Connection> {
+  const sources = await listSources(options, env)
+  const url = sources.map((source) => source.url).find((one) => one !== undefined)
+  if (url === undefined) throw new StartupError('not logged in: run tally login --url URL, or set TALLY_URL')
+  const address = readUrl(url)
+  const fitting = sources.find(
+    (source) =>
+      source.key !== undefined &&
+      (!source.isBound || (source.url !== undefined && readUrl(source.url) === address)),
+  )
+  if (fitting?.key === undefined)
+    throw new StartupError(
+      `there is no key for ${address}: run tally login --url ${address}, or give --key-file`,
+    )
+  return { url: address, apiKey: await fitting.key() }
+}
+
+/** Makes the client of a command. */
+export const openClient = async (options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Tally> =>
+  new Tally(await findConnection(options, env))
+
+async function listSources(options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Source[]> {
+  const { url, keyFile } = options
+  const profiles = await readProfiles(env)
+  const named = options.profile === undefined ? [] : [profileSource(profiles, options.profile)]
+  const envKey = textOf(env, 'TALLY_API_KEY')
+  const envProfile = textOf(env, 'TALLY_PROFILE')
+  const standard = profiles.get(DEFAULT_PROFILE)
+  return [
+    {
+      url,
+      key: keyFile === undefined ? undefined : () => readKeyFile(resolveTyped(keyFile, env)),
+      isBound: false,
+    },
+    ...named,
+    {
+      url: textOf(env, 'TALLY_URL'),
+      key: envKey === undefined ? undefined : () => Promise.resolve(envKey),
+      isBound: false,
+    },
+    ...(envProfile === undefined ? [] : [profileSource(profiles, envProfile)]),
+    ...(standard === undefined ? [] : [sourceOf(standard)]),
+    await dataDirSource(env),
+  ]
+}
+
+function profileSource(profiles: ReadonlyMap<string, Profile>, name: string): Source {
+  const profile = profiles.get(requireProfileName(name))
+  if (profile === undefined)
+    throw new StartupError(`there is no profile ${name}: run tally login --url URL --profile ${name}`)
+  return sourceOf(profile)
+}
+
+const sourceOf = ({ url, keyFile }: Profile): Source => ({
+  url,
+  key: () => readKeyFile(keyFile),
+  isBound: true,
+})
+
+async function dataDirSource(env: NodeJS.ProcessEnv): Promise<Source> {
+  const read = new EnvReader(env)
+  const folder = path.resolve(readDataDir(read))
+  read.done()
+  const address = await readFile(path.join(folder, API_ADDRESS_FILE), 'utf8').catch(() => undefined)
+  if (address === undefined) return { isBound: true }
+  return {
+    url: `http://${address.trim()}`,
+    key: () => readKeyFile(path.join(folder, DATA_DIR_KEY)),
+    isBound: true,
+  }
+}
+
+const textOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
+  const text = env[name]
+  return text === '' ? undefined : text
+}
+
+/** npm runs a program in the project's folder, and INIT_CWD has the user's folder. */
+export const resolveTyped = (typed: string, env: NodeJS.ProcessEnv): string =>
+  path.resolve(env['INIT_CWD'] ?? '.', typed)
+
+/** @throws UsageError when it is not an address of Tally */
+export function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new UsageError(`the address must start with http:// or https://, not ${JSON.stringify(text)}`)
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError('the address must not contain a password: others can see it')
+  const pathname = url.pathname.replace(/\/+$/, '')
+  if (pathname.endsWith('/v2')) throw new UsageError(`the address must not end in /v2: ${text}`)
+  return url.origin + pathname
+}
+
+/** @throws StartupError when it has no key */
+export async function readKeyFile(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((err: unknown) => {
+    throw new StartupError(
+      `cannot read the key: ${err instanceof Error ? err.message : String(err)}; log in again with tally login, or give --key-file`,
+    )
+  })
+  return requireKey(text, file)
+}
+
+/** @throws StartupError when text is not a key */
+export function requireKey(text: string, source: string): string {
+  const key = text.trim()
+  if (/^[\x21-\x7e]+$/.test(key)) return key
+  throw new StartupError(`${source} has no API key, which is one word`)
+}

@@ -1,0 +1,28 @@
+import { UsageError } from '../../../shared/errors/usage-error.ts'
+import type { Tally } from '../../sdk/src/node.ts'
+
+/** The source of a quantity: a metric, or a currency. */
+export type Source = { metric_id: string } | { currency: string }
+
+const ACCOUNT_ID = /^account_[0-9a-f]{32}$/
+const METRIC_ID = /^metric_[0-9a-f]{32}$/
+const CURRENCY = /^currency:([a-z]{3})$/i
+
+/** Finds the id of an account, which is given by its id or its external id. */
+export async function accountIdOf(client: Tally, text: string, signal: AbortSignal): Promise<string> {
+  if (ACCOUNT_ID.test(text)) return text
+  return (await client.accounts.getByExternalId(requireText('ACCOUNT', text), { signal })).id
+}
+
+/** Finds a source: a metric by its id or its external id, or a currency as `currency:usd`. */
+export async function sourceOf(client: Tally, text: string, signal: AbortSignal): Promise<Source> {
+  const currency = CURRENCY.exec(text)?.[1]
+  if (currency !== undefined) return { currency: currency.toLowerCase() }
+  if (METRIC_ID.test(text)) return { metric_id: text }
+  return { metric_id: (await client.metrics.getByExternalId(requireText('METRIC', text), { signal })).id }
+}
+
+function requireText(what: string, text: string): string {
+  if (text !== '' && text !== '.' && text !== '..') return text
+  throw new UsageError(`${what}: ${JSON.stringify(text)} is not an id`)
+}
