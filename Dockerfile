@@ -15,6 +15,9 @@ RUN useradd --system --create-home tally && install --directory --owner tally /d
 WORKDIR /app
 COPY --from=build /app .
 COPY clickhouse clickhouse
+# `tally doctor`, `tally accounts list`: docs/reference/commands.md.
+RUN chmod +x dist/services/standalone/command.main.js \
+  && ln -s /app/dist/services/standalone/command.main.js /usr/local/bin/tally
 USER tally
 ENV HOST=0.0.0.0 DATA_DIR=/data
 VOLUME /data
