@@ -2777,4 +2777,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: '    context.out(text)\n',
     suites: ['clients/cli/print'],
   },
+  {
+    name: 'the command line deletes refused events when they cannot be written back',
+    file: 'clients/cli/src/spool/retry-rejected.ts',
+    right: '  await rename(draft, target)\n',
+    wrong: '',
+    suites: ['clients/cli/reporter'],
+  },
 ]

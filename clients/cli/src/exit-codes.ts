@@ -25,6 +25,9 @@ const EXIT_USAGE = 2
 const EXIT_LATER = 75
 export const EXIT_INTERRUPTED = 130
 
+/** Thrown when something is left to do, and the same command may do it later. */
+export class TryLaterError extends Error {}
+
 /** How a command ended that did not succeed. */
 export interface Failure {
   code: number
@@ -51,6 +54,7 @@ export function failureOf(err: unknown): Failure | undefined {
   if (err instanceof CommanderError) return failureOfWords(err)
   if (err instanceof StartupError || err instanceof ConfigError)
     return { code: EXIT_FAILED, text: err.message }
+  if (err instanceof TryLaterError) return { code: EXIT_LATER, text: `${err.message}; try again later` }
   if (AbortedError.is(err)) return { code: EXIT_INTERRUPTED, text: 'interrupted' }
   if (!TallyError.is(err)) return undefined
   const code = isTemporary(err) ? EXIT_LATER : EXIT_FAILED

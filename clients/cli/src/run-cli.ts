@@ -6,6 +6,7 @@ import { addBalance } from './commands/balance.ts'
 import { addLogin } from './commands/login.ts'
 import { addNouns } from './commands/nouns.ts'
 import { addReport } from './commands/report.ts'
+import { addReporter } from './commands/reporter.ts'
 import { addUsage } from './commands/usage.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, failureOf } from './exit-codes.ts'
 import { programCallOf, PROGRAMS, runHandedOn } from './programs.ts'
@@ -55,6 +56,7 @@ function makeProgram(context: CliContext): Command {
   addUsage(program, context)
   addReport(program, context)
   addApi(program, context)
+  addReporter(program, context)
   program.commandsGroup('Programs, with options of their own:')
   for (const { name, about } of PROGRAMS) program.command(name).description(about)
   addNouns(program, context)

@@ -52,8 +52,19 @@ describe('the help of tally', () => {
   })
 
   it('is there for every other command, and takes no key as an option', async () => {
-    for (const name of ['login', 'logout', 'profiles', 'balance', 'usage', 'report', 'api']) {
-      const { code, out } = await runTally([name, '--help'])
+    const inner = ['status', 'drain', 'rejected', 'retry-rejected'].map((name) => `reporter ${name}`)
+    for (const name of [
+      'login',
+      'logout',
+      'profiles',
+      'balance',
+      'usage',
+      'report',
+      'api',
+      'reporter',
+      ...inner,
+    ]) {
+      const { code, out } = await runTally([...name.split(' '), '--help'])
       expect(code, name).to.equal(0)
       expect(out, name).to.include(`Usage: tally ${name}`).and.include('--profile <name>')
       expect(out, name).not.to.match(/--(api|secret)-?key/)

@@ -1,0 +1,46 @@
+import { open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { randomHex } from '../../../../shared/domain/random-hex.ts'
+import { readRejected } from './spool-folders.ts'
+import { spoolLine } from './spool-lines.ts'
+
+/**
+ * Writes events that were set aside as a file of the spool, byte for byte, so that they are sent again. What was set
+ * aside is deleted only when that file is on the disk. A crash in between leaves both, and each event counts once.
+ *
+ * @param before only files of earlier days; a process that lives may be adding to the file of this day
+ * @returns how many events will be sent again
+ */
+export async function retryRejected(at: string, before: string | undefined): Promise<number> {
+  const files = (await readRejected(at)).filter(({ day }) => before === undefined || day < before)
+  const events = files.flatMap((file) => file.events.map(({ event }) => event))
+  if (events.length === 0) return 0
+  const text = events.map(spoolLine).join('')
+  const parts = [Date.now(), randomHex(8), 0, events.length, Buffer.byteLength(text)]
+  const target = path.join(at, `${parts.join('-')}.ndjson`)
+  const draft = target.replace(/\.ndjson$/, '.tmp')
+  await writeSynced(draft, text)
+  await rename(draft, target)
+  await syncFolder(at)
+  for (const { file, damaged } of files) {
+    if (damaged.length > 0)
+      await writeSynced(path.join(at, 'damaged', `rejected-${randomHex(8)}`), Buffer.concat(damaged))
+    await rm(file)
+  }
+  return events.length
+}
+
+async function writeSynced(file: string, text: string | Buffer): Promise<void> {
+  const handle = await open(file, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncFolder(at: string): Promise<void> {
+  const handle = await open(at, 'r')
+  await handle.sync().finally(() => handle.close())
+}
