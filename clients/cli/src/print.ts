@@ -95,7 +95,7 @@ const GAP = 2
 function rankOf(name: string): number {
   if (name === 'id' || name === 'name') return 0
   if (/^(?:created|updated|accepted)_at$/.test(name)) return 4
-  if (name.endsWith('_id') && name !== 'external_id') return 3
+  if (name === 'properties' || (name.endsWith('_id') && name !== 'external_id')) return 3
   return TIMES.test(name) ? 2 : 1
 }
 

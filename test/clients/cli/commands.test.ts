@@ -18,6 +18,7 @@ describe('commands of tally', function () {
   let account: string
 
   before(async () => {
+    // Why in one layout: every-operation of the SDK calls the same operations in the other.
     under = await shareTallyUnderTest()
     client = new Tally({ url: under.url, apiKey: under.key })
     ;({ id: account } = await client.accounts.create({ name: 'Acme', external_id: 'acme' }))
@@ -54,6 +55,17 @@ describe('commands of tally', function () {
     expect(event).to.deep.include({ account_id: account, quantity, properties: { model: 'a=b' } })
     expect(await jsonOf(words)).to.deep.include({ id: event['id'] })
     await jsonOf(['report', account, 'currency:USD', '0.5'])
+    for (const words of [
+      ['balance', 'acmee', 'tokens'],
+      ['report', 'acme', 'tokns', '1'],
+      ['usage', 'acmee'],
+    ]) {
+      const { code, err } = await run(words)
+      expect([code, err]).to.satisfy(
+        ([c, e]: [number, string]) => c === 1 && /there is no (account|metric) with/.test(e),
+      )
+    }
+    expect(await jsonOf(['report', account, 'currency:eur', '--', '-0.5'])).to.include({ quantity: '-0.5' })
     await until(async () => (await jsonOf(['balance', 'acme', 'currency:usd']))['balance'] === '-0.5')
     await until(async () => (await jsonOf(['balance', 'acme', 'tokens']))['balance'] === `-${quantity}`)
     const { out } = await run(['balance', account, 'tokens'], { columns: 80 })

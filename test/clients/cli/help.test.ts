@@ -92,9 +92,9 @@ describe('the help of tally', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, string>)
-    expect(rows.map((row) => row['operation_id'])).to.have.members(Object.keys(ROWS))
+    expect(rows.map((row) => row['operation'])).to.have.members(Object.keys(ROWS))
     expect(rows).to.deep.include({
-      operation_id: 'getAccountDailyBalance',
+      operation: 'getAccountDailyBalance',
       command: 'accounts balance-daily',
       route: 'GET /v2/accounts/{account_id}/balance/daily',
     })

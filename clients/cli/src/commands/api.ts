@@ -45,7 +45,7 @@ export function addApi(program: Command, context: CliContext): void {
 }
 
 const overview = ({ id, resource, method, route }: CliOperation) => ({
-  operation_id: id,
+  operation: id,
   command: `${wordOf(resource)} ${wordOf(method)}`,
   route,
 })
