@@ -2,7 +2,8 @@ import { appendFile, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { readLines } from '../../../clients/cli/src/spool/spool-lines.ts'
-import { httpTarget, UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
+import { Tally } from '../../../clients/sdk/src/node.ts'
+import { UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { CALLER, type FakeTally, type Outcome, runTally, startFakeTally } from './run-tally.ts'
 
@@ -58,7 +59,7 @@ describe('tally reporter', function () {
 
   /** Leaves events in the spool, as a process that could not send them. */
   const spool = async (...keys: string[]) => {
-    const reporter = new UsageReporter(httpTarget({ url: fake.url, apiKey: KEY }), { spool: { dir } })
+    const reporter = new UsageReporter(new Tally({ url: fake.url, apiKey: KEY }), { spool: { dir } })
     for (const key of keys)
       await reporter.report({
         account: ACCOUNT,
@@ -114,7 +115,7 @@ describe('tally reporter', function () {
     await spool('a')
     mode = 'refuses'
     await run('drain', dir)
-    const living = new UsageReporter(httpTarget({ url: fake.url, apiKey: KEY }), { spool: { dir } })
+    const living = new UsageReporter(new Tally({ url: fake.url, apiKey: KEY }), { spool: { dir } })
     while ((await status())?.['processes'] !== 1) await new Promise((resolve) => setTimeout(resolve, 20))
     const kept = await run('retry-rejected', dir)
     expect(linesOf(kept)[0]).to.include({ events: 0 })

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
-import { httpTarget, type ReporterProblem, UsageReporter } from '../../../sdk/src/reporter/index.ts'
+import { Tally } from '../../../sdk/src/node.ts'
+import { type ReporterProblem, UsageReporter } from '../../../sdk/src/reporter/index.ts'
 import type { Connection } from '../connection.ts'
 import { listSpools, readSpool } from './spool-folders.ts'
 
@@ -50,7 +51,8 @@ export async function drainSpool(
 ): Promise<Drained> {
   const folder = await folderOf(dir, connection)
   let blocked: ReporterProblem | undefined
-  const reporter = new UsageReporter(httpTarget(connection), {
+  const client = new Tally(connection)
+  const reporter = new UsageReporter(client, {
     spool: { dir: path.resolve(dir) },
     onProblem: (problem) => {
       if (problem.state === 'blocked') blocked = problem
