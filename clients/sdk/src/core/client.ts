@@ -1,5 +1,9 @@
 import { Resources } from '../resources.gen.ts'
-import { type BalanceCheckOptions, type BalanceChecks, balanceChecks } from './balance-checks/balance-checks.ts'
+import {
+  type BalanceCheckOptions,
+  type BalanceChecks,
+  balanceChecks,
+} from './balance-checks/balance-checks.ts'
 import { type Call, makeCall } from './call.ts'
 import { wait } from './deadline.ts'
 import type { Hooks, Logger } from './hooks.ts'

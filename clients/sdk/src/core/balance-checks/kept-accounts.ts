@@ -12,7 +12,7 @@ export interface BalanceKey {
 }
 
 /** A balance as Tally gave it. */
-export interface Known {
+interface Known {
   balance: string
   askedAt: number
   /** It may lack the usage that was added from this time on. */
