@@ -5,6 +5,7 @@ import { dbtSources, dbtViews } from './dbt-sources.ts'
 import type { Maker } from './maker.ts'
 import { performancePage } from './performance-page.ts'
 import { plantedBugsPage } from './planted-bugs-page.ts'
+import { pythonOperations, pythonResources, pythonTypesFile } from './python-sdk.ts'
 import { reporterVectorsFile } from './reporter-vectors.ts'
 import { sdkOperations, sdkResources } from './sdk.ts'
 import { sdkPage } from './sdk-page.ts'
@@ -23,6 +24,9 @@ export const MAKERS: readonly Maker[] = [
   sdkResources,
   sdkPage,
   cliOperations,
+  pythonOperations,
+  pythonResources,
+  pythonTypesFile,
   reporterVectorsFile,
   viewsPage,
 ]
