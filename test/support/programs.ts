@@ -35,10 +35,17 @@ export async function copyPrograms(folder: string): Promise<string> {
   return copy
 }
 
-/** Makes a Python environment, `venv`, in a folder, with the packages of its requirements.txt. */
-export async function installPython(folder: string): Promise<void> {
+/**
+ * Makes a Python environment, `venv`, in a folder.
+ *
+ * @param packages as arguments of pip; without them, the packages of the folder's requirements.txt
+ */
+export async function installPython(
+  folder: string,
+  packages: readonly string[] = ['-r', 'requirements.txt'],
+): Promise<void> {
   await runIn(folder, 'python3', ['-m', 'venv', 'venv'])
-  const words = ['install', '-q', '--disable-pip-version-check', '--no-compile', '-r', 'requirements.txt']
+  const words = ['install', '-q', '--disable-pip-version-check', '--no-compile', ...packages]
   await runIn(folder, 'venv/bin/pip', words)
 }
 

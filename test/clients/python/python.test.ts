@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { expect } from 'chai'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import { readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
+import { readSdkOperations, type SdkOperation } from '../../../tools/generate/sdk-operations.ts'
+import { makeRequestWorld, type Request, TRIES, type World } from '../../contract/requests.ts'
+import { ApiClient } from '../../support/api-client.ts'
+import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
+import { shareTallyUnderTest } from '../../support/tally-under-test.ts'
+
+/** Long, because the first run fetches packages over the network. */
+const TIMEOUT_MS = 600_000
+
+/** A request as the arguments of a method: those of the path, then query and body. */
+function argumentsOf({ path: template, query, body }: SdkOperation, request: Request) {
+  const [target = '', text] = request.target.split('?')
+  const pattern = new RegExp(`^${template.replaceAll(/\{\w+\}/g, '([^/]+)')}$`)
+  return {
+    path: pattern.exec(target)?.slice(1).map(decodeURIComponent) ?? [],
+    contents: [
+      ...(query === 'none' ? [] : [Object.fromEntries(new URLSearchParams(text))]),
+      ...(body === 'none' ? [] : [request.body]),
+    ],
+  }
+}
+
+const KINDS = ['good', 'conflict', 'impossible'] as const
+
+/**
+ * Serves requests that can be tried: at `/` all operations, at `/OPERATION/KIND` the arguments of a call. They are made
+ * when they are asked for, because some depend on what was done before.
+ */
+async function serveRequests(worldOf: (isForTests: boolean) => World): Promise<Server> {
+  const operations = readSdkOperations(readOpenApiDocument())
+  const triesOf = (id: string) => {
+    const tries = TRIES[id]
+    if (tries === undefined) throw new Error(`test/contract/requests.ts does not try ${id}`)
+    return tries
+  }
+  const list = operations.map(({ id, resource, name }) => ({
+    id,
+    resource: snakeCase(resource),
+    method: snakeCase(name),
+    isForTests: triesOf(id).isForTests === true,
+    kinds: KINDS.filter((kind) => triesOf(id)[kind] !== undefined),
+  }))
+  const answer = async (url: string): Promise<unknown> => {
+    const [, id = '', kind] = url.split('/')
+    const operation = operations.find((one) => one.id === id)
+    if (operation === undefined) return list
+    const make = triesOf(id)[kind as (typeof KINDS)[number]]
+    return make && argumentsOf(operation, await make(worldOf(triesOf(id).isForTests === true)))
+  }
+  const server = createServer((req, res) => {
+    answer(req.url ?? '').then(
+      (value) => res.end(JSON.stringify(value)),
+      (err: unknown) => res.writeHead(500).end(String(err)),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+describe('the client for Python', function () {
+  this.timeout(TIMEOUT_MS)
+  let folder: string
+  let env: Record<string, string>
+  let requests: Server | undefined
+
+  before(async function () {
+    requirePrograms(this, 'REQUIRE_PYTHON', [['python3', '--version']])
+    folder = await copyPrograms('../clients/python')
+    await installPython(folder, ['.', '-r', 'tests/requirements.txt'])
+    const under = await shareTallyUnderTest()
+    const [live, trials] = await Promise.all(
+      [under.key, under.testKey].map((key) => makeRequestWorld(new ApiClient(under.url, key))),
+    )
+    if (live === undefined || trials === undefined) throw new Error('there are two companies')
+    requests = await serveRequests((isForTests) => (isForTests ? trials : live))
+    const { port } = requests.address() as AddressInfo
+    env = {
+      TALLY_TEST_URL: under.url,
+      TALLY_TEST_LIVE_KEY: under.key,
+      TALLY_TEST_TEST_KEY: under.testKey,
+      TALLY_TEST_REQUESTS: `http://127.0.0.1:${port}`,
+    }
+  })
+
+  after(() => {
+    requests?.close()
+  })
+
+  const python = (...words: string[]) => runIn(folder, 'venv/bin/python', ['-m', ...words], env)
+
+  it('does what the one for TypeScript does', async () => {
+    await python('pytest')
+  })
+
+  it('has a guide whose code runs', async () => {
+    const guide = await readFile(path.join(PROJECT_ROOT, 'docs/guides/python.md'), 'utf8')
+    const blocks = [...guide.matchAll(/<!-- python -->\n\n```python\n([^]*?)```/g)].map(
+      ([, code = '']) => code,
+    )
+    const code = [...blocks, 'import asyncio\nprint(asyncio.run(first_amount()))\n'].join('\n')
+    await writeFile(path.join(folder, 'guide.py'), code)
+    const printed = await runIn(folder, 'venv/bin/python', ['guide.py'], {
+      TALLY_URL: env['TALLY_TEST_URL'] ?? '',
+      TALLY_API_KEY: env['TALLY_TEST_LIVE_KEY'] ?? '',
+    })
+    expect(printed).to.match(/^10000\nleft: 9999\.5\n400 .*field='quantity'.*\n5 1\n10000\n$/)
+  })
+
+  it('has types that a strict checker takes, and code that ruff takes', async () => {
+    await python('mypy')
+    await python('ruff', 'check', 'src', 'tests')
+    await python('ruff', 'format', '--check', 'src', 'tests')
+  })
+})
