@@ -175,6 +175,10 @@ class RawServer:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self.connections = 0
+        self.most_open = 0
+        """How many connections were open at the same time, at most."""
+        self._open = 0
+        self._lock = threading.Lock()
         self._serve = serve
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -188,11 +192,16 @@ class RawServer:
             threading.Thread(target=self._one, args=(connection,), daemon=True).start()
 
     def _one(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._open += 1
+            self.most_open = max(self.most_open, self._open)
         try:
             with connection:
                 self._serve(connection)
         except OSError:
             pass  # the client has gone
+        with self._lock:
+            self._open -= 1
 
     def close(self) -> None:
         self._socket.close()

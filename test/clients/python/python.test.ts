@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect } from 'chai'
+import { type ReporterTarget, UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { readSdkOperations, type SdkOperation } from '../../../tools/generate/sdk-operations.ts'
@@ -11,9 +12,10 @@ import { makeRequestWorld, type Request, TRIES, type World } from '../../contrac
 import { ApiClient } from '../../support/api-client.ts'
 import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
 import { shareTallyUnderTest } from '../../support/tally-under-test.ts'
+import { until } from '../../support/until.ts'
 
-/** Long, because the first run fetches packages over the network. */
-const TIMEOUT_MS = 600_000
+/** Long, because the first run fetches packages over the network. FAULT_LONG=1 kills reporters over many more events. */
+const TIMEOUT_MS = process.env['FAULT_LONG'] === '1' ? 1_800_000 : 600_000
 
 /** A request as the arguments of a method: those of the path, then query and body. */
 function argumentsOf({ path: template, query, body }: SdkOperation, request: Request) {
@@ -68,6 +70,63 @@ async function serveRequests(worldOf: (isForTests: boolean) => World): Promise<S
 
 const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+interface ReportedEvent {
+  account_id: string
+  quantity: string
+  idempotency_key: string
+  properties: unknown
+}
+
+const ACCOUNT = `account_${'a'.repeat(32)}`
+const METRIC = `metric_${'b'.repeat(32)}`
+const EXTERNAL_ID = 'a"c✓'
+const numbered = (name: string) => Array.from({ length: 20 }, (_, n) => `${name} ${n}`)
+const json = (body: object) => ({ status: 200, text: JSON.stringify(body) })
+
+/** A Tally that is away, or that has the company and the account of these tests. */
+const targetOf = (send: ReporterTarget['send'] | undefined): ReporterTarget => {
+  const away = () => Promise.resolve({ status: 503, text: 'away' })
+  return {
+    url: 'http://tally.test',
+    mode: 'test',
+    send: send ?? away,
+    find: send === undefined ? away : () => Promise.resolve(json({ id: ACCOUNT })),
+    createAccount: away,
+    caller: send === undefined ? away : () => Promise.resolve(json({ company: { id: 'company-1' } })),
+    close: () => undefined,
+  }
+}
+
+/** Writes a spool with the reporter for TypeScript. */
+async function writeSpool(dir: string): Promise<void> {
+  const usage = new UsageReporter(targetOf(undefined), { spool: { dir } })
+  await Promise.all(
+    numbered('typescript').map((key, n) =>
+      usage.report({
+        account: n % 2 === 0 ? ACCOUNT : { externalId: EXTERNAL_ID },
+        metric: METRIC,
+        quantity: `${n}.000000000000000001`,
+        key,
+      }),
+    ),
+  )
+  expect((await usage.close({ deadlineMs: 0 })).kept).to.equal(20)
+}
+
+/** Sends a spool with the reporter for TypeScript. @returns the events as JSON */
+async function drainSpool(dir: string): Promise<string[]> {
+  const sent: string[] = []
+  const target = targetOf((body) => {
+    const { events } = JSON.parse(Buffer.from(body).toString()) as { events: object[] }
+    sent.push(...events.map((event) => JSON.stringify(event)))
+    return Promise.resolve({ status: 202, text: JSON.stringify({ accepted: events.length }) })
+  })
+  const usage = new UsageReporter(target, { spool: { dir } })
+  await until(() => Promise.resolve(sent.length >= 20))
+  expect((await usage.close()).kept).to.equal(0)
+  return sent
+}
+
 describe('the client for Python', function () {
   this.timeout(TIMEOUT_MS)
   let folder: string
@@ -90,6 +149,8 @@ describe('the client for Python', function () {
       TALLY_TEST_LIVE_KEY: under.key,
       TALLY_TEST_TEST_KEY: under.testKey,
       TALLY_TEST_REQUESTS: `http://127.0.0.1:${port}`,
+      TALLY_TEST_VECTORS: path.join(PROJECT_ROOT, 'clients/vectors'),
+      TALLY_TEST_SPOOLS: path.join(folder, 'spools'),
     }
   })
 
@@ -99,8 +160,19 @@ describe('the client for Python', function () {
 
   const python = (...words: string[]) => runIn(folder, 'venv/bin/python', ['-m', ...words], env)
 
-  it('does what the one for TypeScript does', async () => {
+  it("does what the one for TypeScript does, and they drain each other's spools", async () => {
+    const spools = path.join(folder, 'spools')
+    await writeSpool(path.join(spools, 'typescript'))
     await python('pytest')
+    const drained = await drainSpool(path.join(spools, 'python'))
+    const events = drained.map((body) => JSON.parse(body) as ReportedEvent)
+    expect(events.map(({ idempotency_key: key }) => key)).to.have.members(numbered('python'))
+    expect(new Set(events.map(({ account_id: account }) => account))).to.deep.equal(new Set([ACCOUNT]))
+    for (const { idempotency_key: key, quantity, properties } of events) {
+      const n = Number(key.split(' ')[1])
+      expect(quantity).to.equal(`${n}.000000000000000001`)
+      expect(properties).to.deep.equal({ text: 'ä\u2028\n😀', n: [null, n, 0.5] })
+    }
   })
 
   it('has a guide whose code runs', async () => {
@@ -114,7 +186,9 @@ describe('the client for Python', function () {
       TALLY_URL: env['TALLY_TEST_URL'] ?? '',
       TALLY_API_KEY: env['TALLY_TEST_LIVE_KEY'] ?? '',
     })
-    expect(printed).to.match(/^10000\nleft: 9999\.5\n400 .*field='quantity'.*\n5 1\n10000\n$/)
+    expect(printed).to.match(
+      /^10000\nleft: 9999\.5\nCloseResult\(accepted=2, kept=0, rejected=0\)\n400 .*field='quantity'.*\n5 1\n10000\n$/,
+    )
   })
 
   it('has types that a strict checker takes, and code that ruff takes', async () => {

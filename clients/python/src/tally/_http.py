@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import threading
 import time
 
 import anyio
@@ -36,16 +35,15 @@ class HttpxTransport:
 
     def __init__(self, max_sockets: int) -> None:
         self._max_sockets = max_sockets
-        self._lock = threading.Lock()
-        self._clients: dict[int, httpx.Client] = {}
+        self._clients = {os.getpid(): httpx.Client(limits=_limits(max_sockets))}
 
     def _client(self) -> httpx.Client:
         pid = os.getpid()
         client = self._clients.get(pid)
         if client is None:
-            with self._lock:
-                # Those of a parent stay in the list: closing them would end the parent's connections.
-                client = self._clients.setdefault(pid, httpx.Client(limits=_limits(self._max_sockets)))
+            # In a child, or after close(). The client of the parent stays in the list: closing it would end connections
+            # of the parent. Why no lock: a child would wait for ever for one that another thread of the parent had.
+            client = self._clients.setdefault(pid, httpx.Client(limits=_limits(self._max_sockets)))
         return client
 
     def send(self, request: TransportRequest) -> TransportAnswer:

@@ -28,6 +28,9 @@ class KeySource:
         self._lock = threading.Lock()
 
     def get(self) -> str:
+        key = self._key
+        if key is not None:
+            return key
         with self._lock:
             return self._key if self._key is not None else self._asked()
 

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from .._retries import parse_date
+
+
+@dataclass(frozen=True)
+class Accepted:
+    pass
+
+
+@dataclass(frozen=True)
+class EventFault:
+    """What an answer says about one event of a batch."""
+
+    index: int
+    """The place of the event in the batch, from 0."""
+    reason: str
+    ahead_ms: float | None = None
+    """How far the time of the event is ahead of Tally's clock, when the fault is about this time."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    text: str
+    faults: tuple[EventFault, ...]
+
+
+@dataclass(frozen=True)
+class Failing:
+    """No answer that says anything about the request. It is sent again."""
+
+    text: str
+    retry_after_ms: float
+    """How long Tally asks to wait; 0 when it does not ask."""
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """An answer that only a person can change: a wrong key, or an address where no Tally is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Found:
+    id: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    text: str
+
+
+Outcome = Accepted | Refused | Failing | Blocked
+"""What an answer to a batch means."""
+LookUpOutcome = Found | Missing | Failing | Blocked
+"""What an answer to a look-up means."""
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    """An answer to a request, with the headers that matter here."""
+
+    status: int
+    text: str
+    content_type: str | None = None
+    retry_after: str | None = None
+    date: str | None = None
+
+
+_TEXT_MAX = 300
+
+
+def outcome_of(answer: HttpAnswer, count: int, occurred_at_of: Callable[[int], int | None], now: float) -> Outcome:
+    """Says what an answer to a batch means.
+
+    count: how many events the batch has
+    occurred_at_of: the time of the event at a place in the batch, in Unix seconds
+    now: for a Retry-After that is a date, milliseconds since 1970
+    """
+    status = answer.status
+    if 200 <= status < 300:
+        accepted = _field_in(answer.text, "accepted")
+        is_all = accepted == count and not isinstance(accepted, bool)
+        return Accepted() if status == 202 and is_all else _not_tallys(answer)
+    # A proxy may also find a body too large, and a smaller one may pass.
+    if status == 413:
+        return Refused(_describe(answer), ())
+    if status in (400, 422) and not _is_markup(answer):
+        faults = tuple(fault for fault in _faults_in(answer.text) if fault.index < count)
+        return Refused(_describe(answer), _with_lead(faults, answer, occurred_at_of) if status == 422 else faults)
+    return _failure_of(answer, now)
+
+
+def look_up_outcome_of(answer: HttpAnswer, name: str, now: float) -> LookUpOutcome:
+    """Says what an answer to a look-up by external id means."""
+    id = _field_in(answer.text, "id") if answer.status == 200 else None
+    if isinstance(id, str) and id != "":
+        return Found(id)
+    if 200 <= answer.status < 300:
+        return _not_tallys(answer)
+    # Why the text is compared: a proxy that has no such route answers with 404 as well.
+    if answer.status == 404 and answer.text.strip() == "not found":
+        return Missing(f"there is no {name.replace(':', ' ', 1)}")
+    return _failure_of(answer, now)
+
+
+def company_in(answer: HttpAnswer) -> str | None:
+    """The id of the caller's company; None when the answer has none."""
+    company = _field_in(answer.text, "company") if answer.status == 200 else None
+    id = company.get("id") if isinstance(company, Mapping) else None
+    return id if isinstance(id, str) else None
+
+
+def _failure_of(answer: HttpAnswer, now: float) -> Failing | Blocked:
+    """Says what an answer means that is neither a success nor about the content of the request."""
+    if answer.status in (408, 429) or answer.status >= 500:
+        return Failing(_describe(answer), _retry_after_ms(answer.retry_after, now))
+    return Blocked(_describe(answer))
+
+
+def _not_tallys(answer: HttpAnswer) -> Blocked:
+    return Blocked(f"{answer.status}, but not as Tally answers: is this the URL of a Tally?")
+
+
+def _is_markup(answer: HttpAnswer) -> bool:
+    """Tally's errors are plain text. A page is from something in between."""
+    is_page = re.search(r"\bhtml\b", answer.content_type or "", re.IGNORECASE) is not None
+    return is_page or answer.text.lstrip().startswith("<")
+
+
+def _describe(answer: HttpAnswer) -> str:
+    shown = answer.text.split("\n", 1)[0].strip()
+    shortened = f"{shown[:_TEXT_MAX]}…" if len(shown) > _TEXT_MAX else shown
+    return f"{answer.status} {shortened}".strip()
+
+
+def _faults_in(text: str) -> list[EventFault]:
+    """Reads lines such as `events[3].quantity: …`."""
+    matches = (re.fullmatch(r"events\[([0-9]{1,9})\]\.?(.*)", line) for line in text.split("\n"))
+    return [EventFault(int(match[1]), match[2].removeprefix(": ")) for match in matches if match is not None]
+
+
+def _with_lead(
+    faults: tuple[EventFault, ...], answer: HttpAnswer, occurred_at_of: Callable[[int], int | None]
+) -> tuple[EventFault, ...]:
+    """Adds to faults of `occurred_at` how far the event is ahead of the clock of Tally's machine."""
+    served_at = parse_date(answer.date)
+    if served_at is None:
+        return faults
+
+    def led(fault: EventFault) -> EventFault:
+        occurred_at = occurred_at_of(fault.index) if fault.reason.startswith("occurred_at:") else None
+        ahead_ms = 0.0 if occurred_at is None else occurred_at * 1_000 - served_at
+        return EventFault(fault.index, fault.reason, ahead_ms) if ahead_ms > 0 else fault
+
+    return tuple(led(fault) for fault in faults)
+
+
+def _retry_after_ms(header: str | None, now: float) -> float:
+    """Reads a Retry-After, which has seconds or a date. Returns 0 when it is absent or not valid."""
+    if header is None:
+        return 0
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", header):
+        return float(header) * 1_000
+    at = parse_date(header)
+    return 0 if at is None else max(at - now, 0)
+
+
+def _field_in(text: str, field: str) -> object:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return None
+    return body.get(field) if isinstance(body, dict) else None
