@@ -2783,5 +2783,47 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '  await rename(draft, target)\n',
     wrong: '',
     suites: ['clients/cli/reporter'],
+    name: "a child of a Python process sends its parent's queue",
+    file: 'clients/python/src/tally/reporter/_usage_reporter.py',
+    right: '        self._engine = Engine(self._target, self._options)\n\n\n',
+    wrong: '        return\n\n\n',
+    suites: ['clients/python/python'],
+  },
+  {
+    name: 'the reporter for Python says that an event is safe before it is written',
+    file: 'clients/python/src/tally/reporter/_engine.py',
+    right: '            events = self._take_group()\n',
+    wrong:
+      '            events = self._take_group()\n            for event in events:\n                self._finish(event)\n',
+    suites: ['clients/python/python'],
+  },
+  {
+    name: 'a file of a spool is deleted by the reporter for Python when its events are sent',
+    file: 'clients/python/src/tally/reporter/_engine.py',
+    right: '            event.file = file\n',
+    wrong: '            event.file = file\n            spool.settle(file, 1)\n',
+    suites: ['clients/python/python'],
+  },
+  {
+    name: 'a retry of the client for Python has another Idempotency-Key',
+    file: 'clients/python/src/tally/_course.py',
+    right: '            headers["idempotency-key"] = self._prepared.idempotency_key\n',
+    wrong: '            headers["idempotency-key"] = f"sdk-{uuid.uuid4().hex}"\n',
+    suites: ['clients/python/python'],
+  },
+  {
+    name: 'the client for Python takes a float as an amount',
+    file: 'clients/python/src/tally/_amounts.py',
+    right: '    if isinstance(amount, int) and not isinstance(amount, bool):\n',
+    wrong: '    if isinstance(amount, (int, float)) and not isinstance(amount, bool):\n',
+    suites: ['clients/python/python'],
+  },
+  {
+    name: 'the client for Python takes the login page of a network for an answer of Tally',
+    file: 'clients/python/src/tally/_answers.py',
+    right: '    if media_type != operation.media_type:\n',
+    wrong:
+      '    if media_type == "text/html":\n        return {}\n    if media_type != operation.media_type:\n',
+    suites: ['clients/python/python'],
   },
 ]

@@ -24,6 +24,7 @@ const COPIED = [
   'clickhouse',
   'contract',
   'docs/guides/durable-reporter.md',
+  'docs/guides/python.md',
   'docs/reference/keys.md',
   'openapi.yaml',
   'package.json',
