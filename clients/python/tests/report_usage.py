@@ -13,6 +13,8 @@ from fake_target import ACCOUNT
 
 from tally.reporter import HttpTarget, Spool, UsageReporter
 
+THREADS = 16
+
 url, folder, name, events, end = sys.argv[1:]
 spool = None if folder == "-" else Spool(folder)
 usage = UsageReporter(HttpTarget(url, "tally_test_k"), spool=spool)
@@ -31,7 +33,7 @@ if end == "exit":
     for n in range(int(events)):
         usage.add({"account": ACCOUNT, "currency": "usd", "quantity": 1, "key": f"{name}-{n}"})
 else:
-    threads = [threading.Thread(target=report, args=(thread,)) for thread in range(4)]
+    threads = [threading.Thread(target=report, args=(thread,)) for thread in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -40,6 +40,8 @@ from tally.reporter._outcome import HttpAnswer
 
 FAST = Timings(list_ms=50, dead_ms=400, merge_ms=100)
 LONG = os.environ.get("FAULT_LONG") == "1"
+THREADS = 16
+"""Those of `report_usage.py`."""
 REPORT_USAGE = Path(__file__).with_name("report_usage.py")
 
 
@@ -469,7 +471,7 @@ class TestProcesses:
     def test_no_acknowledged_event_is_lost_or_doubled_over_kills(self, target: FakeTarget, tmp_path: Path) -> None:
         seed = random.randrange(1 << 32)
         dice = random.Random(seed)
-        kills, events = (20, 2_500) if LONG else (3, 200)
+        kills, events = (20, 625) if LONG else (3, 50)  # of each thread
         fates = [None, None, None, OSError("cut"), HttpAnswer(503, "away", "text/plain")]
 
         def fate(n: int) -> HttpAnswer | Exception | None:
@@ -486,7 +488,7 @@ class TestProcesses:
             process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
             assert process.stdout is not None
             if run < kills:
-                for _ in range(dice.randrange(4 * events)):
+                for _ in range(dice.randrange(THREADS * events)):
                     acknowledged.append(process.stdout.readline().strip())
                 os.kill(process.pid, signal.SIGKILL)
             rest = process.stdout.read().split("\n")
@@ -499,10 +501,10 @@ class TestProcesses:
             until(lambda: not files_in(tmp_path), 60)
         server.close()
         counted = target.keys
-        assert len(acknowledged) >= 4 * events, f"seed {seed}"
+        assert len(acknowledged) >= THREADS * events, f"seed {seed}"
         assert set(acknowledged) <= set(counted), f"seed {seed}"
         assert len(counted) == len(set(counted)), f"seed {seed}"
-        names = {f"{run}-{thread}-{n}" for run in range(kills + 1) for thread in range(4) for n in range(events)}
+        names = {f"{run}-{thread}-{n}" for run in range(kills + 1) for thread in range(THREADS) for n in range(events)}
         assert set(counted) <= names
 
 
