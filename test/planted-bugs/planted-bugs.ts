@@ -2783,6 +2783,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '  await rename(draft, target)\n',
     wrong: '',
     suites: ['clients/cli/reporter'],
+  },
+  {
     name: "a child of a Python process sends its parent's queue",
     file: 'clients/python/src/tally/reporter/_usage_reporter.py',
     right: '        self._engine = Engine(self._target, self._options)\n\n\n',

@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect } from 'chai'
-import { type ReporterTarget, UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
+import { Tally } from '../../../clients/sdk/src/node.ts'
+import { UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { readSdkOperations, type SdkOperation } from '../../../tools/generate/sdk-operations.ts'
@@ -81,25 +82,24 @@ const ACCOUNT = `account_${'a'.repeat(32)}`
 const METRIC = `metric_${'b'.repeat(32)}`
 const EXTERNAL_ID = 'a"c✓'
 const numbered = (name: string) => Array.from({ length: 20 }, (_, n) => `${name} ${n}`)
-const json = (body: object) => ({ status: 200, text: JSON.stringify(body) })
-
-/** A Tally that is away, or that has the company and the account of these tests. */
-const targetOf = (send: ReporterTarget['send'] | undefined): ReporterTarget => {
-  const away = () => Promise.resolve({ status: 503, text: 'away' })
-  return {
+/** A client of a Tally that is away, or that has the company and the account of these tests. */
+const clientOf = (onEvents?: (events: readonly object[]) => void): Tally =>
+  new Tally({
     url: 'http://tally.test',
-    mode: 'test',
-    send: send ?? away,
-    find: send === undefined ? away : () => Promise.resolve(json({ id: ACCOUNT })),
-    createAccount: away,
-    caller: send === undefined ? away : () => Promise.resolve(json({ company: { id: 'company-1' } })),
-    close: () => undefined,
-  }
-}
+    apiKey: 'tally_test_key',
+    transport: Tally.testing.memoryTransport(({ path, body }) => {
+      if (onEvents === undefined) return { status: 503, body: 'away' }
+      if (path === '/v2/caller') return { body: { company: { id: 'company-1' } } }
+      if (path !== '/v2/events/batch') return { body: { id: ACCOUNT } }
+      const { events } = body as { events: object[] }
+      onEvents(events)
+      return { body: { accepted: events.length } }
+    }),
+  })
 
 /** Writes a spool with the reporter for TypeScript. */
 async function writeSpool(dir: string): Promise<void> {
-  const usage = new UsageReporter(targetOf(undefined), { spool: { dir } })
+  const usage = new UsageReporter(clientOf(), { spool: { dir } })
   await Promise.all(
     numbered('typescript').map((key, n) =>
       usage.report({
@@ -116,12 +116,10 @@ async function writeSpool(dir: string): Promise<void> {
 /** Sends a spool with the reporter for TypeScript. @returns the events as JSON */
 async function drainSpool(dir: string): Promise<string[]> {
   const sent: string[] = []
-  const target = targetOf((body) => {
-    const { events } = JSON.parse(Buffer.from(body).toString()) as { events: object[] }
+  const client = clientOf((events) => {
     sent.push(...events.map((event) => JSON.stringify(event)))
-    return Promise.resolve({ status: 202, text: JSON.stringify({ accepted: events.length }) })
   })
-  const usage = new UsageReporter(target, { spool: { dir } })
+  const usage = new UsageReporter(client, { spool: { dir } })
   await until(() => Promise.resolve(sent.length >= 20))
   expect((await usage.close()).kept).to.equal(0)
   return sent
