@@ -74,7 +74,7 @@ describe('every operation with an account key', function () {
       const { accountIn } = operation
       const answer = await send(own, operation)
       expect(answer.status, answer.text).to.equal(200)
-      expect(answer.headers.get('ratelimit')).to.match(/^"requests";r=\d+;t=\d+$/)
+      expect(answer.headers.get('ratelimit')).to.match(/^"account-requests";r=\d+;t=\d+$/)
       if (accountIn === undefined) return
       const named = accountIn === 'query' ? `account_id=${world.account}` : ''
       expect(said(await send(own, operation, named))).to.deep.equal(said(answer))
