@@ -2,6 +2,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { writeSecretFile } from '../../../shared/config/secret-file.ts'
+import { randomHex } from '../../../shared/domain/random-hex.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 
@@ -31,9 +32,14 @@ const configFolder = (env: NodeJS.ProcessEnv): string =>
 
 const profilesFile = (env: NodeJS.ProcessEnv): string => path.join(configFolder(env), 'profiles.json')
 
-/** The file for the key of a profile. */
-export const keyFileOf = (env: NodeJS.ProcessEnv, name: string): string =>
-  path.join(configFolder(env), 'keys', name)
+const keysFolder = (env: NodeJS.ProcessEnv): string => path.join(configFolder(env), 'keys')
+
+/**
+ * A new file for the key of a profile. Why a new one: a profile that still has its address of before must never get the
+ * key of another address, not even for a moment.
+ */
+export const newKeyFile = (env: NodeJS.ProcessEnv, name: string): string =>
+  path.join(keysFolder(env), `${name}-${randomHex(8)}`)
 
 /** @throws UsageError when a profile cannot have this name */
 export function requireProfileName(name: string): string {
@@ -57,9 +63,22 @@ export async function readProfiles(env: NodeJS.ProcessEnv): Promise<Map<string, 
   }
 }
 
-/** Adds a profile, or replaces it. */
+/** Adds a profile, or replaces it, and then removes its key of before. */
 export async function writeProfile(env: NodeJS.ProcessEnv, name: string, profile: Profile): Promise<void> {
-  await writeProfiles(env, new Map([...(await readProfiles(env)), [name, profile]]))
+  const profiles = await readProfiles(env)
+  const before = profiles.get(name)
+  await writeProfiles(env, profiles.set(name, profile))
+  if (before !== undefined) await removeKey(env, before, profiles)
+}
+
+/** Removes the key of a profile that was removed, if `tally login` wrote it, and no other profile names it. */
+async function removeKey(
+  env: NodeJS.ProcessEnv,
+  { keyFile }: Profile,
+  left: ReadonlyMap<string, Profile>,
+): Promise<void> {
+  if (path.dirname(keyFile) !== keysFolder(env)) return
+  if ([...left.values()].every((other) => other.keyFile !== keyFile)) await rm(keyFile, { force: true })
 }
 
 /**
@@ -72,7 +91,7 @@ export async function removeProfile(env: NodeJS.ProcessEnv, name: string): Promi
   if (profile === undefined) return false
   profiles.delete(name)
   await writeProfiles(env, profiles)
-  if (profile.keyFile === keyFileOf(env, name)) await rm(profile.keyFile, { force: true })
+  await removeKey(env, profile, profiles)
   return true
 }
 

@@ -76,8 +76,21 @@ export function programCallOf(args: readonly string[]): ProgramCall | undefined 
   return undefined
 }
 
-/** Options that name the address or the key for the program, or after which it calls nothing. */
-const OWN = /^(?:--url|--key-file)(?:=|$)|^(?:--help|-h)$/
+/** An option after which the program calls nothing. */
+const HELP = /^(?:--help|-h)$/
+
+/** The address and the key file that the words name. They stand for those before the name of the program. */
+function ownOptions(words: readonly string[]): Pick<GlobalOptions, 'url' | 'keyFile'> {
+  const own: Pick<GlobalOptions, 'url' | 'keyFile'> = {}
+  for (const [at, text] of words.entries()) {
+    const [word = '', inline] = text.split(/=([^]*)/)
+    const value = inline ?? words[at + 1]
+    if (value === undefined) continue
+    if (word === '--url') own.url = value
+    if (word === '--key-file') own.keyFile = value
+  }
+  return own
+}
 
 /**
  * Runs a program with its words, which are not read here.
@@ -91,7 +104,9 @@ export async function runHandedOn(
   screen: NodeJS.WriteStream | undefined,
 ): Promise<number> {
   const connection =
-    program.callsApi && !words.some((word) => OWN.test(word)) ? await findConnection(options, env) : undefined
+    program.callsApi && !words.some((word) => HELP.test(word))
+      ? await findConnection({ ...options, ...ownOptions(words) }, env)
+      : undefined
   const run = await program.load()
   return run({
     args: connection === undefined ? words : ['--url', connection.url, ...words],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
@@ -56,7 +56,7 @@ describe('tally login', function () {
     expect(shown.join()).to.include('login').and.not.include(KEY)
     expect(output).to.include('key first key of the live company Acme Cloud').and.not.include(KEY)
     const written = await files()
-    expect(written.map((file) => path.relative(folder, file))).to.have.members([
+    expect(written.map((file) => path.relative(folder, file).replace(/-[0-9a-f]+$/, ''))).to.have.members([
       'tally/keys/default',
       'tally/profiles.json',
     ])
@@ -70,7 +70,8 @@ describe('tally login', function () {
     const { code, err } = await runTally(['login', '--url', fake.url], { env, typed: `x\u007f${KEY}\r` })
     expect(code).to.equal(0)
     expect(err).to.include(`API key for ${fake.url}: `).and.not.include(KEY)
-    expect(await readFile(path.join(folder, 'tally/keys/default'), 'utf8')).to.equal(`${KEY}\n`)
+    const [file = ''] = (await files()).filter((one) => one.includes('/keys/default-'))
+    expect(await readFile(file, 'utf8')).to.equal(`${KEY}\n`)
     const stopped = await runTally(['login', '--url', fake.url], { env, typed: '\u0003' })
     expect(stopped.code).to.equal(130)
   })
@@ -84,7 +85,7 @@ describe('tally login', function () {
 
   it('keeps profiles by name, and names the file of a key that is in one', async () => {
     await runTally(['login', '--url', fake.url], { env, input: KEY })
-    const own = path.join(folder, 'tally/keys/default')
+    const [own = ''] = (await files()).filter((file) => file.includes('/keys/default-'))
     await runTally(['login', '--url', `${fake.url}/`, '--key-file', own, '--profile', 'ci'], { env })
     const { out } = await runTally(['profiles'], { env })
     const profiles = out
@@ -101,6 +102,34 @@ describe('tally login', function () {
     expect((await runTally(['logout'], { env })).code).to.equal(0)
     expect(await files()).not.to.include(own)
     expect((await runTally(['logout'], { env })).code).to.equal(1)
+  })
+
+  it('never gives a profile the key of another address, not for a moment', async () => {
+    await runTally(['login', '--url', fake.url], { env, input: KEY })
+    const [before = ''] = (await files()).filter((file) => file.includes('/keys/'))
+    await runTally(['login', '--url', `${fake.url}/`], { env, input: KEY })
+    const after = (await files()).filter((file) => file.includes('/keys/'))
+    expect(after).to.have.length(1).and.not.include(before)
+  })
+
+  it('gives programs the address and the key that stand before or behind their names', async () => {
+    await runTally(['login', '--url', fake.url], { env, input: KEY })
+    const other = await startFakeTally((_, res) => res.writeHead(401).end())
+    const file = path.join(folder, 'key')
+    await writeFile(file, 'tally_live_other\n')
+    const words = ['simulate', '--key-file', file, '--retry-for', '0']
+    for (const given of [
+      ['--url', other.url, ...words],
+      [...words, '--url', other.url],
+    ]) {
+      const { code, err } = await runTally(given, { env: { ...env, DATA_DIR: folder } })
+      expect(code, err).to.equal(1)
+      expect(err).to.include(other.url)
+    }
+    await writeFile(path.join(folder, 'api-key'), 'tally_live_of_the_folder\n')
+    const refused = await runTally(['simulate', '--url', other.url], { env: { ...env, DATA_DIR: folder } })
+    expect(refused.err).to.include(`there is no key for ${other.url}`)
+    await other.end()
   })
 
   it('sends the key of a profile to the address of that profile only', async () => {

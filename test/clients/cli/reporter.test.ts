@@ -1,7 +1,7 @@
-import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { appendFile, chown, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { readLines } from '../../../clients/cli/src/spool/spool-lines.ts'
+import { readLines, spoolLine } from '../../../clients/cli/src/spool/spool-lines.ts'
 import { Tally } from '../../../clients/sdk/src/node.ts'
 import { UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
@@ -122,6 +122,32 @@ describe('tally reporter', function () {
     expect(kept.err).to.include('what was refused today stays')
     await living.close()
     expect(linesOf(await run('retry-rejected', dir))[0]).to.include({ events: 1 })
+  })
+
+  it('keeps lines of refused events that it cannot read', async () => {
+    await spool('a')
+    const [folder = ''] = await readdir(dir)
+    const strange = '{"rejected_at":1.5,"reason":"r","event":{}}'
+    await appendFile(
+      path.join(dir, folder, 'rejected', '2026-11-01.ndjson'),
+      spoolLine('{"rejected_at":1,"reason":"r","event":{}}') + spoolLine(strange),
+    )
+    expect(linesOf(await run('retry-rejected', dir))).to.deep.equal([{ folder, events: 1 }])
+    const damaged = path.join(dir, folder, 'damaged')
+    const [name = ''] = await readdir(damaged)
+    expect(await readFile(path.join(damaged, name), 'utf8')).to.equal(spoolLine(strange))
+  })
+
+  it('leaves folders of other users alone, because their programs could not read its files', async function () {
+    if (process.getuid?.() !== 0) return this.skip()
+    await spool('a')
+    const [folder = ''] = await readdir(dir)
+    await chown(path.join(dir, folder), 12_345, 12_345)
+    mode = 'accepts'
+    for (const words of ['drain', 'retry-rejected']) {
+      const { code, err } = await run(words, dir)
+      expect([code, err]).to.satisfy(([c, e]: [number, string]) => c === 1 && e.includes("sudo -u '#12345'"))
+    }
   })
 
   it('sends nothing of another address, of another company, or of a folder that is no spool', async () => {

@@ -7,7 +7,7 @@ import { readKeyFile, readUrl, requireKey, resolveTyped } from '../connection.ts
 import { makePrinter } from '../print.ts'
 import {
   DEFAULT_PROFILE,
-  keyFileOf,
+  newKeyFile,
   readProfiles,
   removeProfile,
   requireProfileName,
@@ -64,7 +64,7 @@ async function logIn(options: GlobalOptions, context: CliContext): Promise<void>
   const client = new Tally({ url, apiKey })
   try {
     const { company, api_key: key } = await client.caller.get({ signal })
-    const keyFile = named ?? keyFileOf(env, name)
+    const keyFile = named ?? newKeyFile(env, name)
     if (named === undefined) await writePrivate(keyFile, `${apiKey}\n`)
     await writeProfile(env, name, { url, company: company.name, mode: company.mode, keyFile })
     printer.note(`profile ${name}: key ${key.name} of the ${company.mode} company ${company.name} at ${url}`)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
@@ -23,15 +24,27 @@ const LOOK_EVERY_MS = 200
 /**
  * The folder for one address and mode.
  *
- * @throws StartupError when the spool has none
+ * @throws StartupError when the spool has none, or it belongs to another user
  */
 export async function folderOf(dir: string, { url, apiKey }: Connection): Promise<string> {
   const digest = createHash('sha256').update(url).digest('hex').slice(0, 8)
   const name = `${apiKey.startsWith('tally_test_') ? 'test' : 'live'}-${digest}`
   const folders = await listSpools(dir)
-  if (folders.includes(name)) return name
+  if (folders.includes(name)) {
+    await requireOwner(path.join(dir, name))
+    return name
+  }
   throw new StartupError(
     `${dir} has no events for ${url} with a key of this kind, but ${folders.join(', ')}; give the address as the program has it`,
+  )
+}
+
+/** The files of another user, root too, would lock out the program that has the spool: they are for their owner only. */
+async function requireOwner(folder: string): Promise<void> {
+  const { uid } = await stat(folder)
+  if (process.getuid === undefined || process.getuid() === uid) return
+  throw new StartupError(
+    `${folder} belongs to the user ${uid}: run this command as that user, such as with sudo -u '#${uid}'`,
   )
 }
 

@@ -1,7 +1,7 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { randomHex } from '../../../../shared/domain/random-hex.ts'
-import { readRejected } from './spool-folders.ts'
+import { readRejected, type RejectedFile } from './spool-folders.ts'
 import { spoolLine } from './spool-lines.ts'
 
 /**
@@ -12,7 +12,7 @@ import { spoolLine } from './spool-lines.ts'
  * @returns how many events will be sent again
  */
 export async function retryRejected(at: string, before: string | undefined): Promise<number> {
-  const files = (await readRejected(at)).filter(({ day }) => before === undefined || day < before)
+  const files = await takenFiles(at, before)
   const events = files.flatMap((file) => file.events.map(({ event }) => event))
   if (events.length === 0) return 0
   const text = events.map(spoolLine).join('')
@@ -22,12 +22,25 @@ export async function retryRejected(at: string, before: string | undefined): Pro
   await writeSynced(draft, text)
   await rename(draft, target)
   await syncFolder(at)
-  for (const { file, damaged } of files) {
+  for (const { file, damaged, size } of files) {
     if (damaged.length > 0)
       await writeSynced(path.join(at, 'damaged', `rejected-${randomHex(8)}`), Buffer.concat(damaged))
-    await rm(file)
+    // A process that had it open before it was renamed may have added to it. Then all of it is sent again next time.
+    if ((await stat(file)).size === size) await rm(file)
   }
   return events.length
+}
+
+/** Renames the files, so that a process which starts meanwhile adds to others, and reads them. */
+async function takenFiles(at: string, before: string | undefined): Promise<RejectedFile[]> {
+  const taken = new Set<string>()
+  for (const { file, day } of await readRejected(at)) {
+    if (before !== undefined && day >= before) continue
+    const own = path.join(path.dirname(file), `${day}-${randomHex(8)}.ndjson`)
+    await rename(file, own)
+    taken.add(own)
+  }
+  return (await readRejected(at)).filter(({ file }) => taken.has(file))
 }
 
 async function writeSynced(file: string, text: string | Buffer): Promise<void> {

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
-import { readLines } from './spool-lines.ts'
+import { readLines, spoolLine } from './spool-lines.ts'
 
 /** What a folder of the durable reporter has. Decision 52 describes its files. */
 export interface SpoolStatus {
@@ -104,6 +104,8 @@ export interface RejectedFile {
   events: RejectedEvent[]
   /** Lines that cannot be read. */
   damaged: Buffer[]
+  /** How many bytes it had. */
+  size: number
 }
 
 const REJECTED = /^\{"rejected_at":(\d{1,12}),"reason":("(?:[^"\\]|\\.)*"),"event":([^]*)\}$/
@@ -115,13 +117,17 @@ export async function readRejected(at: string): Promise<RejectedFile[]> {
   return Promise.all(
     names.map(async (name) => {
       const file = path.join(folder, name)
-      const { whole, damaged } = readLines(await readFile(file))
+      const bytes = await readFile(file)
+      const { whole, damaged } = readLines(bytes)
       const events = whole.flatMap((json) => {
         const [, rejectedAt, reason, event] = REJECTED.exec(json) ?? []
-        if (reason === undefined || event === undefined) return []
+        if (reason === undefined || event === undefined) {
+          damaged.push(Buffer.from(spoolLine(json)))
+          return []
+        }
         return [{ rejectedAt: Number(rejectedAt), reason: JSON.parse(reason) as string, event }]
       })
-      return { file, day: name.slice(0, 10), events, damaged }
+      return { file, day: name.slice(0, 10), events, damaged, size: bytes.length }
     }),
   )
 }
