@@ -45,7 +45,7 @@ class Tally(Resources):
         transport: Transport | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        self.url = _read_url(url or os.environ.get("TALLY_URL"))
+        self.url = read_url(url or os.environ.get("TALLY_URL"))
         settings = _settings(self.url, timeout_ms, max_retries, hooks)
         self._transport = transport or HttpxTransport(_whole("max_sockets", max_sockets, 1))
         keys = KeySource(api_key or _key_of_environment())
@@ -85,7 +85,7 @@ class AsyncTally(AsyncResources):
         transport: AsyncTransport | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        self.url = _read_url(url or os.environ.get("TALLY_URL"))
+        self.url = read_url(url or os.environ.get("TALLY_URL"))
         settings = _settings(self.url, timeout_ms, max_retries, hooks)
         self._transport = transport or AsyncHttpxTransport(_whole("max_sockets", max_sockets, 1))
         keys = AsyncKeySource(api_key or _key_of_environment())
@@ -125,7 +125,7 @@ def _key_of_environment() -> str:
     return key
 
 
-def _read_url(text: str | None) -> str:
+def read_url(text: str | None) -> str:
     """Raises a TypeError when it is not an address of Tally."""
     if not text:
         raise TypeError("url is missing: give it, or set TALLY_URL")
@@ -135,7 +135,11 @@ def _read_url(text: str | None) -> str:
     path = parts.path.rstrip("/")
     if path.endswith("/v2"):
         raise TypeError(f"url must not end in /v2: {text}")
-    return f"{parts.scheme}://{parts.netloc}{path}"
+    # As the client for TypeScript and the command line write it: the folder of a spool is named after it. A password
+    # would stand in errors.
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    is_usual = parts.port in (None, 443 if parts.scheme == "https" else 80)
+    return f"{parts.scheme}://{host}{'' if is_usual else f':{parts.port}'}{path}"
 
 
 def _whole(name: str, value: int, least: int) -> int:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -12,7 +14,7 @@ ApiKey = str | Callable[[], str]
 AsyncApiKey = str | Callable[[], str | Awaitable[str]]
 
 
-def _checked(given: object) -> str:
+def checked_key(given: object) -> str:
     key = given.strip() if isinstance(given, str) else ""
     if re.fullmatch(r"[\x21-\x7e]+", key) is None:
         raise TypeError("api_key must be an API key of Tally")
@@ -24,8 +26,9 @@ class KeySource:
 
     def __init__(self, api_key: ApiKey) -> None:
         self._ask = None if isinstance(api_key, str) else api_key
-        self._key = _checked(api_key) if isinstance(api_key, str) else None
+        self._key = checked_key(api_key) if isinstance(api_key, str) else None
         self._lock = threading.Lock()
+        _sources.add(self)
 
     def get(self) -> str:
         key = self._key
@@ -47,8 +50,21 @@ class KeySource:
     def _asked(self) -> str:
         assert self._ask is not None
         self._key = None  # if the function fails, the next request asks again
-        self._key = _checked(self._ask())
+        self._key = checked_key(self._ask())
         return self._key
+
+
+_sources: weakref.WeakSet[KeySource] = weakref.WeakSet()
+
+
+def _unlock_in_child() -> None:
+    """A child has no thread that would let go of a lock which one of the parent had."""
+    for source in _sources:
+        source._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 class AsyncKeySource:
@@ -56,7 +72,7 @@ class AsyncKeySource:
 
     def __init__(self, api_key: AsyncApiKey) -> None:
         self._ask = None if isinstance(api_key, str) else api_key
-        self._key = _checked(api_key) if isinstance(api_key, str) else None
+        self._key = checked_key(api_key) if isinstance(api_key, str) else None
         self._lock: anyio.Lock | None = None
 
     def _locked(self) -> anyio.Lock:
@@ -85,5 +101,5 @@ class AsyncKeySource:
         assert self._ask is not None
         self._key = None  # if the function fails, the next request asks again
         given = self._ask()
-        self._key = _checked(await given if inspect.isawaitable(given) else given)
+        self._key = checked_key(await given if inspect.isawaitable(given) else given)
         return self._key

@@ -16,17 +16,25 @@ Fetched = dict[str, Any]
 class Page(Generic[T]):
     """A page of a list."""
 
-    def __init__(self, fetched: Fetched, operation: Operation, fetch: Callable[[str | None], Fetched]) -> None:
+    def __init__(
+        self,
+        fetched: Fetched,
+        operation: Operation,
+        fetch: Callable[[str | None], Fetched],
+        after: str | None = None,
+    ) -> None:
         self.data: Sequence[T] = fetched["data"]
         self.has_more: bool = fetched["has_more"]
         self._operation = operation
         self._fetch = fetch
+        self._after = after
 
     def next(self) -> Page[T] | None:
         """Gets the next page; None after the last one."""
         if not self.has_more:
             return None
-        return Page(self._fetch(_last_of(self._operation, self.data)), self._operation, self._fetch)
+        last = _last_of(self._operation, self.data, self._after)
+        return Page(self._fetch(last), self._operation, self._fetch, last)
 
 
 class Pages(Generic[T]):
@@ -54,18 +62,24 @@ class AsyncPage(Generic[T]):
     """A page of a list."""
 
     def __init__(
-        self, fetched: Fetched, operation: Operation, fetch: Callable[[str | None], Awaitable[Fetched]]
+        self,
+        fetched: Fetched,
+        operation: Operation,
+        fetch: Callable[[str | None], Awaitable[Fetched]],
+        after: str | None = None,
     ) -> None:
         self.data: Sequence[T] = fetched["data"]
         self.has_more: bool = fetched["has_more"]
         self._operation = operation
         self._fetch = fetch
+        self._after = after
 
     async def next(self) -> AsyncPage[T] | None:
         """Gets the next page; None after the last one."""
         if not self.has_more:
             return None
-        return AsyncPage(await self._fetch(_last_of(self._operation, self.data)), self._operation, self._fetch)
+        last = _last_of(self._operation, self.data, self._after)
+        return AsyncPage(await self._fetch(last), self._operation, self._fetch, last)
 
 
 class AsyncPages(Generic[T]):
@@ -90,10 +104,14 @@ class AsyncPages(Generic[T]):
             page = await page.next()
 
 
-def _last_of(operation: Operation, data: Sequence[Any]) -> str:
+def _last_of(operation: Operation, data: Sequence[Any], after: str | None) -> str:
     if not data:
         text = json.dumps({"data": [], "has_more": True})
         raise NotTallyError("an empty page says that there are more", 200, text, CallFacts(operation.id))
     cursor = operation.cursor or "id"
     fields = ["account_id", "metric_id"] if cursor == "refill_key" else [cursor]
-    return "/".join(str(data[-1][field]) for field in fields)
+    last = "/".join(str(data[-1][field]) for field in fields)
+    if last == after:
+        why = "a page that goes no further says that there are more"
+        raise NotTallyError(why, 200, json.dumps({"data": data, "has_more": True}), CallFacts(operation.id))
+    return last

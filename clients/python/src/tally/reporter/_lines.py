@@ -27,13 +27,21 @@ def check_lines(content: bytes) -> tuple[list[bytes], list[bytes]]:
     whole: list[bytes] = []
     damaged: list[bytes] = []
     for line in content.split(b"\n")[:-1]:
-        if line[:_HEAD_BYTES] == b"1 %08x " % zlib.crc32(line[_HEAD_BYTES:]):
+        if line[:_HEAD_BYTES] == b"1 %08x " % zlib.crc32(line[_HEAD_BYTES:]) and _is_object(line[_HEAD_BYTES:]):
             whole.append(line + b"\n")
         elif line:
             damaged.append(line)
     # A line without its end was cut off.
     cut_off = content[content.rfind(b"\n") + 1 :]
     return whole, [*damaged, cut_off] if cut_off else damaged
+
+
+def _is_object(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return text.startswith(b"{")
 
 
 def json_of(line: bytes) -> str:

@@ -5,7 +5,9 @@ import os
 from typing import Literal, Protocol
 from urllib.parse import quote
 
+from .._client import read_url
 from .._http import HttpxTransport
+from .._keys import checked_key
 from .._transport import Transport, TransportRequest
 from ._outcome import HttpAnswer
 
@@ -48,9 +50,10 @@ class HttpTarget:
         given_url, given_key = url or os.environ.get("TALLY_URL"), api_key or os.environ.get("TALLY_API_KEY")
         if not given_url or not given_key:
             raise TypeError("url or api_key is missing: give both, or set TALLY_URL and TALLY_API_KEY")
-        self.url = given_url
-        self.mode: Literal["live", "test"] = "test" if given_key.startswith("tally_test_") else "live"
-        self._key = given_key
+        self.url = read_url(given_url)
+        # A key that is no header would stand in the error of each request, in logs.
+        self._key = checked_key(given_key)
+        self.mode: Literal["live", "test"] = "test" if self._key.startswith("tally_test_") else "live"
         self._timeout_ms = timeout_ms
         self._transport = transport or HttpxTransport(max_sockets)
 
