@@ -192,6 +192,18 @@ describe('checks of balances', () => {
     )
   })
 
+  it('leave usage below zero to Tally, so that it never counts twice', async () => {
+    const { check, add, settle, pass } = stage([balance('0'), balance('100')])
+    settle()
+    pass(5_000)
+    expect((await check()).allowed).to.equal(false)
+    add('-100')
+    expect(await check()).to.include({ allowed: false, balance: '0' })
+    settle()
+    pass(1_500)
+    expect(await check({ atLeast: '150' })).to.include({ allowed: false, balance: '100' })
+  })
+
   it('keep as many accounts as they may', async () => {
     const { tally, requests } = scriptedClient([balance('5')])
     let now = 0

@@ -102,6 +102,18 @@ describe('the client of the SDK', () => {
     expect(asked).to.equal(2)
   })
 
+  it('waits for a key as long as for an answer, and then asks again', async () => {
+    let asked = 0
+    const apiKey = () => (++asked === 1 ? new Promise<string>(() => undefined) : 'tally_test_secret')
+    const { tally } = scriptedClient([DONE], { apiKey })
+    const aborted = await failureOf(tally.accounts.get('account_1', { signal: AbortSignal.timeout(5) }))
+    expect((aborted as Error).message).to.include('the call was aborted')
+    const late = await failureOf(tally.accounts.get('account_1', { timeoutMs: 5 }))
+    expect((late as Error).message).to.include('the function apiKey did not return in time')
+    expect(await tally.accounts.get('account_1')).to.deep.equal(DONE.body)
+    expect(asked).to.equal(2)
+  })
+
   it('writes queries as openapi.yaml has them', async () => {
     const { tally, requests } = scriptedClient([{ body: { data: [] } }])
     await tally.accounts.balances({ account_ids: ['account_1', 'account_2'] })
@@ -155,6 +167,15 @@ describe('the client of the SDK', () => {
         throw new Error('broken')
       },
     }
+    const logger = { warn: (message: string) => warned.push(message) }
+    const { tally } = scriptedClient([DONE], { hooks, logger })
+    expect(await tally.accounts.get('account_1')).to.deep.equal(DONE.body)
+    expect(warned).to.deep.equal(['tally: a hook failed'])
+  })
+
+  it('goes on when an async hook throws, and logs it', async () => {
+    const warned: string[] = []
+    const hooks: Hooks = { onRequest: () => Promise.reject(new Error('broken')) }
     const logger = { warn: (message: string) => warned.push(message) }
     const { tally } = scriptedClient([DONE], { hooks, logger })
     expect(await tally.accounts.get('account_1')).to.deep.equal(DONE.body)

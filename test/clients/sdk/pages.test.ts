@@ -108,6 +108,18 @@ describe('lists of the SDK', () => {
     expect(items.map(({ id }) => id)).to.deep.equal(['item_1', 'item_2', 'item_3'])
   })
 
+  it('end with an error when a page goes no further and promises more', async () => {
+    const { tally, requests } = scriptedClient([{ body: { data: [{ id: 'account_1' }], has_more: true } }])
+    const seen: string[] = []
+    const failure = await failureOf(
+      (async () => {
+        for await (const { id } of tally.accounts.list()) seen.push(id)
+      })(),
+    )
+    expect((failure as Error).message).to.include('a page that goes no further says that there are more')
+    expect([seen.length, requests.length]).to.deep.equal([2, 2])
+  })
+
   it('reject when a page fails, and when an empty page promises more', async () => {
     const cut = scriptedClient(['cut'], { maxRetries: 0 })
     expect(await failureOf(cut.tally.metrics.list())).to.be.instanceOf(Error)

@@ -130,7 +130,7 @@ export function makeCall(settings: CallSettings): Call {
       ),
     answer: (operation, path, content, options = {}) =>
       answerOf(settings, prepare(settings, operation, path, content, options)),
-    key: () => settings.keys.get(),
+    key: () => inTime(settings, {}, () => settings.keys.get()),
   }
 }
 
@@ -156,10 +156,31 @@ function prepare(
   }
 }
 
+/** Gets a key, for as long as an attempt may take. */
+async function inTime<T>(
+  { keys, timeoutMs }: CallSettings,
+  options: CallOptions,
+  get: () => Promise<T>,
+  facts: { operation: string; attempts: number } = { operation: 'apiKey', attempts: 0 },
+): Promise<T> {
+  try {
+    return await withDeadline(options.timeoutMs ?? timeoutMs, options.signal, get)
+  } catch (err) {
+    if (!(err instanceof EndedEarly)) throw err
+    if (err.why === 'aborted') throw new AbortedError('the call was aborted', { ...facts, cause: err.cause })
+    keys.giveUp()
+    throw new TimeoutError('the function apiKey did not return in time', facts)
+  }
+}
+
 async function answerOf(settings: CallSettings, request: Prepared): Promise<TransportAnswer> {
-  const key = await settings.keys.get()
+  const facts = { operation: request.operation.id, attempts: 0 }
+  const key = await inTime(settings, request.options, () => settings.keys.get(), facts)
   const first = await attemptOnce(settings, request, key, 1)
-  const renewed = first.answer?.status === 401 ? await settings.keys.renew(key) : undefined
+  const renewed =
+    first.answer?.status === 401
+      ? await inTime(settings, request.options, () => settings.keys.renew(key), { ...facts, attempts: 1 })
+      : undefined
   const { answer, error } = renewed === undefined ? first : await attemptOnce(settings, request, renewed, 2)
   if (answer === undefined) throw error as TallyError
   return answer
@@ -170,7 +191,8 @@ async function perform(settings: CallSettings, request: Prepared): Promise<unkno
   const { operation, options } = request
   const { maxRetries = settings.maxRetries } = options
   let mayHaveBeenDone = false
-  let key = await settings.keys.get()
+  const factsOf = (attempts: number) => ({ operation: operation.id, attempts })
+  let key = await inTime(settings, options, () => settings.keys.get(), factsOf(0))
   let mayRenew = true
   for (let attempt = 1, failures = 0; ; attempt++) {
     const outcome = await attemptOnce(settings, request, key, attempt)
@@ -178,7 +200,8 @@ async function perform(settings: CallSettings, request: Prepared): Promise<unkno
     if (error === undefined) return outcome.value
     if (answer?.status === 401 && mayRenew) {
       mayRenew = false
-      const renewed = await settings.keys.renew(key)
+      const refused = key
+      const renewed = await inTime(settings, options, () => settings.keys.renew(refused), factsOf(attempt))
       if (renewed === undefined) throw error
       key = renewed
       continue

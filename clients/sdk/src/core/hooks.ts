@@ -43,10 +43,16 @@ export interface Logger {
 
 /** Calls a hook. What it throws is logged, because the caller's request must not fail by it. */
 export function callHook<T>(logger: Logger | undefined, hook: () => T): T | undefined {
-  try {
-    return hook()
-  } catch (err) {
+  const failed = (err: unknown) => {
     logger?.warn('tally: a hook failed', err)
+  }
+  try {
+    const result = hook()
+    // The types cannot forbid an async function. Nobody else would catch what it throws, which ends a process of Node.
+    if (result instanceof Promise) result.catch(failed)
+    return result
+  } catch (err) {
+    failed(err)
     return undefined
   }
 }

@@ -9,6 +9,8 @@ export interface KeySource {
    * @returns another key; undefined when there is none
    */
   renew(refused: string): Promise<string | undefined>
+  /** Lets the next request ask again, if the function has not returned. */
+  giveUp(): void
 }
 
 /**
@@ -25,18 +27,27 @@ export function keySource(apiKey: ApiKey, allow: (key: string) => void): KeySour
   }
   if (typeof apiKey === 'string') {
     const key = check(apiKey)
-    return { get: () => Promise.resolve(key), renew: () => Promise.resolve(undefined) }
+    return {
+      get: () => Promise.resolve(key),
+      renew: () => Promise.resolve(undefined),
+      giveUp: () => undefined,
+    }
   }
   let asked: Promise<string> | undefined
+  let isAsking = false
   const ask = (): Promise<string> => {
     const asking: Promise<string> = Promise.resolve()
       .then(apiKey)
       .then(check)
+      .finally(() => {
+        if (asked === asking) isAsking = false
+      })
       .catch((err: unknown) => {
         if (asked === asking) asked = undefined // the next request asks again
         throw err
       })
     asked = asking
+    isAsking = true
     return asking
   }
   return {
@@ -46,6 +57,9 @@ export function keySource(apiKey: ApiKey, allow: (key: string) => void): KeySour
       if (current !== refused) return current // another request has asked meanwhile
       const renewed = await ask()
       return renewed === refused ? undefined : renewed
+    },
+    giveUp() {
+      if (isAsking) asked = undefined
     },
   }
 }

@@ -28,13 +28,15 @@ type FetchPage<T> = (after: string | undefined) => Promise<FetchedPage<T>>
 export function pagesOf<T>(cursor: Cursor, operation: string, fetchPage: FetchPage<T>): Pages<T> {
   const get = async (after: string | undefined): Promise<Page<T>> => {
     const { data, has_more } = await fetchPage(after)
-    return { data, has_more, next: async () => (has_more ? get(lastOf(data)) : undefined) }
+    return { data, has_more, next: async () => (has_more ? get(lastOf(data, after)) : undefined) }
   }
-  const lastOf = (data: readonly T[]): string => {
+  const lastOf = (data: readonly T[], after: string | undefined): string => {
     const last = data.at(-1)
-    if (last !== undefined) return cursorOf(cursor, last as Readonly<Record<string, unknown>>)
+    const next = last && cursorOf(cursor, last)
+    if (next !== undefined && next !== after) return next
     const answer = { status: 200, text: JSON.stringify({ data, has_more: true }) }
-    throw new NotTallyError('an empty page says that there are more', answer, { operation })
+    const what = next === undefined ? 'an empty page says' : 'a page that goes no further says'
+    throw new NotTallyError(`${what} that there are more`, answer, { operation })
   }
   let first: Promise<Page<T>> | undefined
   const start = () => (first ??= get(undefined))

@@ -30,8 +30,12 @@ export function keptSettlements(nowMs: () => number) {
   }
 }
 
-/** Adds usage to the newest slice, or to one of its own. */
+/**
+ * Adds usage to the newest slice, or to one of its own. Usage below zero counts only when Tally says so: counted here as
+ * well, a balance would be too high for a while.
+ */
 export function addSlice(added: Slice[], quantity: string, now: number): void {
+  if (decimals.isNegative(quantity)) return
   const last = added.at(-1)
   if (last === undefined || now - last.startedAt > SLICE_MS)
     added.push({ startedAt: now, endedAt: now, quantity })
