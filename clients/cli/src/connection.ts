@@ -60,6 +60,7 @@ async function listSources(options: GlobalOptions, env: NodeJS.ProcessEnv): Prom
   const { url, keyFile } = options
   const profiles = await readProfiles(env)
   const named = options.profile === undefined ? [] : [profileSource(profiles, options.profile)]
+  const envUrl = textOf(env, 'TALLY_URL')
   const envKey = textOf(env, 'TALLY_API_KEY')
   const envProfile = textOf(env, 'TALLY_PROFILE')
   const standard = profiles.get(DEFAULT_PROFILE)
@@ -71,9 +72,10 @@ async function listSources(options: GlobalOptions, env: NodeJS.ProcessEnv): Prom
     },
     ...named,
     {
-      url: textOf(env, 'TALLY_URL'),
+      url: envUrl,
       key: envKey === undefined ? undefined : () => Promise.resolve(envKey),
-      isBound: false,
+      // The two belong together. A key that came without an address is for any.
+      isBound: envUrl !== undefined,
     },
     ...(envProfile === undefined ? [] : [profileSource(profiles, envProfile)]),
     ...(standard === undefined ? [] : [sourceOf(standard)]),

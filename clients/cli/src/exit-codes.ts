@@ -62,8 +62,10 @@ export function failureOf(err: unknown): Failure | undefined {
 }
 
 /** Help is an error for commander, too. */
-function failureOfWords({ exitCode, message }: CommanderError): Failure {
+function failureOfWords({ code, exitCode, message }: CommanderError): Failure {
   if (exitCode === 0) return { code: EXIT_OK, text: '' }
+  // The help that was shown says which there are.
+  if (code === 'commander.help') return { code: EXIT_USAGE, text: 'a command is missing; see above' }
   return { code: EXIT_USAGE, text: `${oneLine(message.replace(/^error: /, ''))}; see --help` }
 }
 
@@ -77,7 +79,8 @@ function nextStep(err: TallyError): string {
   if (RateLimitedError.is(err) && err.retryAfterMs !== undefined)
     return `; try again in ${Math.ceil(err.retryAfterMs / 1_000)} s`
   if (isTemporary(err)) return '; try again later'
-  if (InvalidKeyError.is(err)) return '; log in with a valid key: tally login'
+  if (InvalidKeyError.is(err))
+    return '; check TALLY_API_KEY or --key-file if you use them, else log in again: tally login'
   if (ForbiddenError.is(err)) return '; use another key: --profile or --key-file'
   if (NotTallyError.is(err)) return '; check the address: --url'
   return BadRequestError.is(err) ? '; see --help' : ''

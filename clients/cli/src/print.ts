@@ -91,9 +91,12 @@ function fittingTable(items: readonly Item[], columns: number): { lines: string[
 
 const GAP = 2
 
-/** What tells items apart comes first. Ids of others are long, so they come late. */
+/** What tells items apart comes first, then what is asked for. Ids of others are long, so they come late. */
 function rankOf(name: string): number {
   if (name === 'id' || name === 'name') return 0
+  if (['status', 'state', 'amount', 'quantity', 'balance', 'events', 'rejected', 'reason'].includes(name))
+    return 0.5
+  if (['metric_id', 'currency'].includes(name)) return 1.5
   if (/^(?:created|updated|accepted)_at$/.test(name)) return 4
   if (name === 'properties' || (name.endsWith('_id') && name !== 'external_id')) return 3
   return TIMES.test(name) ? 2 : 1

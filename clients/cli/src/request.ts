@@ -152,7 +152,9 @@ export function parseSeconds(option: string, text: string): string {
   if (/^\d{1,12}$/.test(text)) return text.replace(/^0+(?=\d)/, '')
   const second = parseTime(text)
   if (typeof second === 'number') return String(second)
-  throw new UsageError(`${option}: ${second.fault}; write it as 2026-11-28T20:30:00Z or in Unix seconds`)
+  // Only the import has that option.
+  const fault = second.fault.replace(/; see --time-format$/, '')
+  throw new UsageError(`${option}: ${fault}; write it as 2026-11-28T20:30:00Z or in Unix seconds`)
 }
 
 function requireJson(text: string, what: string): string {

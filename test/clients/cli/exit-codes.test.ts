@@ -45,6 +45,21 @@ describe('the exit code of tally', function () {
     }
   })
 
+  it('is 2 without a command, and the help is shown', async () => {
+    for (const args of [[], ['grants']]) {
+      const { code, err } = await runTally(args, { env })
+      expect([code, err.trimEnd().split('\n').at(-1)]).to.deep.equal([
+        2,
+        'tally: a command is missing; see above',
+      ])
+    }
+  })
+
+  it('says that something else answered, when a proxy knows no such path', async () => {
+    const { err } = await runTally(['balance', 'status-404', 'currency:usd'], { env })
+    expect(err).to.match(/^tally: first line; second line \(getAccountByExternalId\)/)
+  })
+
   it('is 1 when something else than Tally answered', async () => {
     const { code, err } = await get('login-page')
     expect(code).to.equal(1)

@@ -157,6 +157,17 @@ describe('tally login', function () {
     expect(fake.requests.slice(before).map(({ key }) => key)).to.deep.equal([KEY, KEY, KEY, KEY])
   })
 
+  it('sends TALLY_API_KEY to the address in TALLY_URL only, if there is one', async () => {
+    const both = { ...env, TALLY_URL: 'http://127.0.0.1:9', TALLY_API_KEY: KEY }
+    const elsewhere = await runTally(['caller', 'get', '--url', fake.url], { env: both })
+    expect([elsewhere.code, elsewhere.out]).to.deep.equal([1, ''])
+    expect(elsewhere.err).to.match(/^tally: there is no key for /)
+    const { code } = await runTally(['caller', 'get', '--url', fake.url], {
+      env: { ...env, TALLY_API_KEY: KEY },
+    })
+    expect(code).to.equal(0)
+  })
+
   it('warns of an address over which others can read the key', async () => {
     const controller = new AbortController()
     const running = runTally(['login', '--url', 'http://tally.invalid'], {

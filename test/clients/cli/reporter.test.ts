@@ -89,7 +89,7 @@ describe('tally reporter', function () {
     await spool('a', 'b')
     mode = 'refuses'
     const refused = await run('drain', dir)
-    expect([refused.code, linesOf(refused)[0]?.['rejected']]).to.deep.equal([0, 2])
+    expect([refused.code, linesOf(refused)[0]?.['rejected']]).to.deep.equal([1, 2])
     const rejected = linesOf(await run('rejected', dir))
     expect(rejected.map(({ reason }) => reason)).to.deep.equal(Array(2).fill('account_id: unknown'))
     const events = rejected.map(({ event }) => event as string)

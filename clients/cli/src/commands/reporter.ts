@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { StartupError } from '../../../../shared/errors/startup-error.ts'
 import type { CliContext, GlobalOptions } from '../cli-context.ts'
 import { findConnection, resolveTyped } from '../connection.ts'
 import { TryLaterError } from '../exit-codes.ts'
@@ -49,6 +50,10 @@ export function addReporter(program: Command, context: CliContext): void {
       printer.object({ ...drained })
       if (drained.left > 0)
         throw new TryLaterError(`${drained.left} events are left${senders(drained.processes)}`)
+      if (drained.rejected > 0)
+        throw new StartupError(
+          `Tally refused ${drained.rejected} events; tally reporter rejected ${dir} lists those that were kept`,
+        )
     },
   ).option('--wait <seconds>', 'How long it waits at most.', readSeconds, WAIT_S)
   add(
