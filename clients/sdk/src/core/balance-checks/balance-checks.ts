@@ -116,7 +116,12 @@ export function balanceChecks(
   const checkOf = ({ known, added }: Entry, atLeast: string, from: BalanceCheck['from']) => {
     if (known === undefined) return undefined
     const balance = leftOf(known.balance, known.lacksFrom, added)
-    return { allowed: decimals.compare(balance, atLeast) >= 0, balance, ageMs: nowMs() - known.askedAt, from }
+    return {
+      allowed: decimals.compare(balance, atLeast) >= 0,
+      balance,
+      ageMs: Math.round(nowMs() - known.askedAt),
+      from,
+    }
   }
   const onError = (err: unknown, entry: Entry, atLeast: string): BalanceCheck => {
     const { onFailure = 'throw' } = options
@@ -147,14 +152,17 @@ export function balanceChecks(
     },
     forget(reference) {
       const account = accounts.find(reference)
-      if (account === undefined) return
-      account.id = undefined
-      for (const entry of account.entries.values()) {
-        entry.known = undefined
-        entry.asking = undefined
-        entry.version++
-      }
+      if (account !== undefined) forgetAccount(account)
     },
+  }
+}
+
+function forgetAccount(account: Account): void {
+  account.id = undefined
+  for (const entry of account.entries.values()) {
+    entry.known = undefined
+    entry.asking = undefined
+    entry.version++
   }
 }
 
