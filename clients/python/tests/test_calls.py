@@ -164,6 +164,7 @@ class TestAnswers:
 
     def test_errors_tell_what_is_known(self, client: Any) -> None:
         text = "events[3].quantity: must be text\ncorrections[0]: is odd\nname: is missing\nand 3 more"
+        text += "\nevents[4].properties.größe x: is long"
         scripted = Scripted(client, [failed(400, text)])
         with pytest.raises(tally.BadRequestError) as raised:
             scripted.tally.accounts.get("account_1")
@@ -173,6 +174,7 @@ class TestAnswers:
             (3, "quantity", "must be text"),
             (0, "", "is odd"),
             (None, "name", "is missing"),
+            (4, "properties.größe x", "is long"),
         ]
         copy = pickle.loads(pickle.dumps(error))
         assert (type(copy), str(copy), copy.faults, copy.status) == (type(error), str(error), error.faults, 400)

@@ -458,6 +458,22 @@ class TestProcesses:
         except BaseException:
             return 2
 
+    def test_a_child_begins_open_while_its_parent_closes(self, target: FakeTarget, reporters: Any) -> None:
+        target.is_slow.clear()
+        usage = reporters(target)
+        usage.add(event("parent"))
+        closing = threading.Thread(target=usage.close)
+        closing.start()
+        until(lambda: usage._is_closing)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(self.in_child(usage, target))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        target.is_slow.set()
+        closing.join()
+        assert target.keys == ["parent"]
+
     def test_an_exit_sends_what_it_can_and_says_what_it_could_not(self, target: FakeTarget) -> None:
         server = FakeServer(target)
         words = [sys.executable, str(REPORT_USAGE), server.url, "-", "exit", "50", "exit"]

@@ -105,7 +105,7 @@ class ApiError(TallyError):
         self.status = answer.status
         self.text = answer.text
         """Tally's text."""
-        self.faults: tuple[Fault, ...] = _parse_faults(answer.text)
+        self.faults: tuple[Fault, ...] = parse_faults(answer.text)
         """The faults that the text names."""
         self.retry_after_ms = parse_retry_after(answer.headers.get("retry-after"), time.time() * 1_000)
         """How long Tally wants the client to wait; None when it does not say."""
@@ -200,17 +200,26 @@ def api_error_of(answer: TransportAnswer, facts: CallFacts) -> ApiError:
     return _BY_STATUS.get(answer.status, other)(answer, facts)
 
 
-_FAULT = re.compile(r"(?:(?:events|corrections)\[([0-9]+)\]\.?)?([A-Za-z0-9_.[\]-]*): (.+)")
+_ITEM = re.compile(r"(?:events|corrections)\[([0-9]{1,9})\]\.?(.*)")
+_ITEM_FIELD = re.compile(r"(.*?): (.+)")
+"""A property may have any name."""
+_FIELD = re.compile(r"([A-Za-z0-9_.[\]-]+): (.+)")
+"""A line of any other text may have a colon, too."""
 
 
-def _parse_faults(text: str) -> tuple[Fault, ...]:
+def parse_faults(text: str) -> tuple[Fault, ...]:
     """Reads the faults of an answer, one of each line: `events[3].quantity: must be text such as "1"`."""
-    matches = (_FAULT.fullmatch(line) for line in text.split("\n"))
-    return tuple(
-        Fault(None if match[1] is None else int(match[1]), match[2], match[3])
-        for match in matches
-        if match is not None and (match[1] is not None or match[2])
-    )
+    return tuple(fault for fault in map(_fault_in, text.split("\n")) if fault is not None)
+
+
+def _fault_in(line: str) -> Fault | None:
+    item = _ITEM.fullmatch(line)
+    if item is None:
+        named = _FIELD.fullmatch(line)
+        return None if named is None else Fault(None, named[1], named[2])
+    of_item = _ITEM_FIELD.fullmatch(item[2])
+    field, reason = ("", item[2]) if of_item is None else (of_item[1], of_item[2])
+    return Fault(int(item[1]), field, reason)
 
 
 def _parse_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:

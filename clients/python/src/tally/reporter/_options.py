@@ -79,4 +79,4 @@ def default_queue(spool: Spool | None) -> tuple[int, int]:
 
     With a spool, what waits longer is read back from the disk.
     """
-    return (100_000, 32 * _MIB) if spool is None else (20_000, 8 * _MIB)
+    return (100_000, 32 * _MIB) if spool is None else (8_000, 8 * _MIB)

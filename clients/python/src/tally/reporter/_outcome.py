@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .._retries import parse_date
+from .._errors import parse_faults
+from .._retries import parse_date, parse_retry_after
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def company_in(answer: HttpAnswer) -> str | None:
 def _failure_of(answer: HttpAnswer, now: float) -> Failing | Blocked:
     """Says what an answer means that is neither a success nor about the content of the request."""
     if answer.status in (408, 429) or answer.status >= 500:
-        return Failing(_describe(answer), _retry_after_ms(answer.retry_after, now))
+        return Failing(_describe(answer), parse_retry_after(answer.retry_after, now) or 0)
     return Blocked(_describe(answer))
 
 
@@ -141,9 +142,12 @@ def _describe(answer: HttpAnswer) -> str:
 
 
 def _faults_in(text: str) -> list[EventFault]:
-    """Reads lines such as `events[3].quantity: …`."""
-    matches = (re.fullmatch(r"events\[([0-9]{1,9})\]\.?(.*)", line) for line in text.split("\n"))
-    return [EventFault(int(match[1]), match[2].removeprefix(": ")) for match in matches if match is not None]
+    """Reads the faults of single events. A reason begins with its field."""
+    return [
+        EventFault(fault.index, f"{fault.field}: {fault.reason}" if fault.field else fault.reason)
+        for fault in parse_faults(text)
+        if fault.index is not None
+    ]
 
 
 def _with_lead(
@@ -160,16 +164,6 @@ def _with_lead(
         return EventFault(fault.index, fault.reason, ahead_ms) if ahead_ms > 0 else fault
 
     return tuple(led(fault) for fault in faults)
-
-
-def _retry_after_ms(header: str | None, now: float) -> float:
-    """Reads a Retry-After, which has seconds or a date. Returns 0 when it is absent or not valid."""
-    if header is None:
-        return 0
-    if re.fullmatch(r"\s*[0-9]{1,9}\s*", header):
-        return float(header) * 1_000
-    at = parse_date(header)
-    return 0 if at is None else max(at - now, 0)
 
 
 def _field_in(text: str, field: str) -> object:

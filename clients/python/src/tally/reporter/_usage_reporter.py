@@ -260,7 +260,8 @@ class UsageReporter:
         return CloseResult(engine.accepted, kept, engine.rejected)
 
     def _begin_in_child(self) -> None:
-        """The queue, its files and its threads are the parent's."""
+        """The queue, its files and its threads are the parent's. So is its end: another thread may be closing it."""
+        self._is_closing, self._closed = False, None
         self._engine = Engine(self._target, self._options)
 
 
