@@ -112,7 +112,7 @@ module.exports = {
       to: { pathNot: '^clients/sdk/src/(reporter/core/|core/(faults|retries|transport)\\.ts$)' },
     },
     {
-      name: 'programs-use-the-sdk',
+      name: 'the-command-line-uses-the-entries-of-the-sdk',
       comment:
         'The command line opens no socket. It calls Tally as every user of the SDK can, by the entries of its package, so that build.js can replace these imports by the package.',
       severity: 'error',

@@ -7,6 +7,7 @@ import { UsageError } from '../../shared/errors/usage-error.ts'
 import { Tally } from '../sdk/src/node.ts'
 import { type Ask, asking, type Retry } from './ask.ts'
 import { numberOption } from './number-option.ts'
+import type { ProgramContext } from './program.ts'
 import { typedPath } from './typed-path.ts'
 
 /** Options for the connection to Tally, for node's parseArgs. */
@@ -53,9 +54,15 @@ const LAST_ANSWERS_MS = 5_000
  */
 export async function readConnection(
   values: ConnectionValues,
-  env: NodeJS.ProcessEnv,
+  { env, findConnection }: Pick<ProgramContext, 'env' | 'findConnection'>,
   keyFileName: string,
 ): Promise<ConnectionSettings> {
+  const retryForMs = numberOption('retry-for', values['retry-for'], RETRY_FOR_S) * 1_000
+  const named = values['key-file']
+  if (findConnection !== undefined) {
+    const { url, ...found } = await findConnection({ url: values.url, keyFile: named }, keyFileName)
+    return { baseUrl: new URL(url), ...found, retryForMs }
+  }
   const read = new EnvReader(env)
   const port = readPort(read, 'PORT', 'the port of the HTTP API', 0)
   const dataDir = readDataDir(read)
@@ -64,8 +71,6 @@ export async function readConnection(
   const baseUrl = parseUrl(
     values.url ?? `http://${port > 0 ? `127.0.0.1:${port}` : await readAddress(dataDir)}`,
   )
-  const retryForMs = numberOption('retry-for', values['retry-for'], RETRY_FOR_S) * 1_000
-  const named = values['key-file']
   if (named === undefined && envKey !== undefined)
     return { baseUrl, apiKey: checkKey(envKey, 'TALLY_API_KEY'), keySource: 'TALLY_API_KEY', retryForMs }
   const keyFile = named === undefined ? path.resolve(dataDir, keyFileName) : typedPath(named, env)

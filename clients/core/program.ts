@@ -14,7 +14,18 @@ export interface ProgramContext {
   screen: NodeJS.WriteStream | undefined
   /** Aborted when the program is asked to stop. */
   signal: AbortSignal
+  /** Finds the address and the key, in place of the program's own rules. `tally` has profiles. */
+  findConnection?: FindConnection | undefined
 }
+
+/**
+ * @param given what the options of the program name
+ * @param keyFileName the file in DATA_DIR with the key, when nothing else has one
+ */
+type FindConnection = (
+  given: { url?: string | undefined; keyFile?: string | undefined },
+  keyFileName: string,
+) => Promise<{ url: string; apiKey: string; keySource: string }>
 
 /** @returns the exit code */
 export type Program = (context: ProgramContext) => Promise<number>

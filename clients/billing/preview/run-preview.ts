@@ -34,7 +34,7 @@ export async function runPreview(context: ProgramContext): Promise<number> {
     context.out(PREVIEW_HELP)
     return EXIT_OK
   }
-  const settings = await readConnection(options.connection, context.env, 'api-key')
+  const settings = await readConnection(options.connection, context, 'api-key')
   const progress = showProgress(PAGE, context.screen, context.err)
   const notes = retryNotes(progress.note)
   const connection = connect(settings, 1, context.signal, notes.add)

@@ -29,7 +29,7 @@ export async function runPriceSimulation(context: ProgramContext): Promise<numbe
     return EXIT_OK
   }
   const changes = await readChanges(options.changesFile, context.env)
-  const settings = await readConnection(options.connection, context.env, 'api-key')
+  const settings = await readConnection(options.connection, context, 'api-key')
   const connection = connect(settings, 1, context.signal, retryNotes(context.err).add)
   try {
     await simulate({ options, changes, settings, ask: connection.ask }, context)

@@ -12,15 +12,29 @@ import { DEFAULT_PROFILE, type Profile, readProfiles, requireProfileName } from 
 export interface Connection {
   url: string
   apiKey: string
+  /** For messages: a file or a variable. */
+  keySource: string
 }
 
 /** The file of the first company's key, in the folder of a Tally on this machine. */
 const DATA_DIR_KEY = 'api-key'
 
+/** What options name. */
+interface Named {
+  url?: string | undefined
+  keyFile?: string | undefined
+  profile?: string | undefined
+}
+
+interface Key {
+  source: string
+  read: () => Promise<string>
+}
+
 interface Source {
   url?: string | undefined
-  /** Reads the key; undefined when this source has none. */
-  key?: (() => Promise<string>) | undefined
+  /** Undefined when this source has no key. */
+  key?: Key | undefined
   /**
    * Whether the key is only for the address of this source. The keys of profiles and folders are: another server must
    * not get them.
@@ -33,10 +47,15 @@ interface Source {
  * a Tally on this machine. A key of a profile is sent to the address of that profile only. No key is ever on a command
  * line, because every user of a machine can read those.
  *
+ * @param dataDirKey the file with the key in the folder of a Tally on this machine
  * @throws StartupError when there is no address or no key
  */
-export async function findConnection(options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Connection> {
-  const sources = await listSources(options, env)
+export async function findConnection(
+  options: Named,
+  env: NodeJS.ProcessEnv,
+  dataDirKey = DATA_DIR_KEY,
+): Promise<Connection> {
+  const sources = await listSources(options, env, dataDirKey)
   const url = sources.map((source) => source.url).find((one) => one !== undefined)
   if (url === undefined) throw new StartupError('not logged in: run tally login --url URL, or set TALLY_URL')
   const address = readUrl(url)
@@ -49,14 +68,14 @@ export async function findConnection(options: GlobalOptions, env: NodeJS.Process
     throw new StartupError(
       `there is no key for ${address}: run tally login --url ${address}, or give --key-file`,
     )
-  return { url: address, apiKey: await fitting.key() }
+  return { url: address, apiKey: await fitting.key.read(), keySource: fitting.key.source }
 }
 
 /** Makes the client of a command. */
 export const openClient = async (options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Tally> =>
   new Tally(await findConnection(options, env))
 
-async function listSources(options: GlobalOptions, env: NodeJS.ProcessEnv): Promise<Source[]> {
+async function listSources(options: Named, env: NodeJS.ProcessEnv, dataDirKey: string): Promise<Source[]> {
   const { url, keyFile } = options
   const profiles = await readProfiles(env)
   const named = options.profile === undefined ? [] : [profileSource(profiles, options.profile)]
@@ -67,19 +86,20 @@ async function listSources(options: GlobalOptions, env: NodeJS.ProcessEnv): Prom
   return [
     {
       url,
-      key: keyFile === undefined ? undefined : () => readKeyFile(resolveTyped(keyFile, env)),
+      key: keyFile === undefined ? undefined : keyIn(resolveTyped(keyFile, env)),
       isBound: false,
     },
     ...named,
     {
       url: envUrl,
-      key: envKey === undefined ? undefined : () => Promise.resolve(envKey),
+      key:
+        envKey === undefined ? undefined : { source: 'TALLY_API_KEY', read: () => Promise.resolve(envKey) },
       // The two belong together. A key that came without an address is for any.
       isBound: envUrl !== undefined,
     },
     ...(envProfile === undefined ? [] : [profileSource(profiles, envProfile)]),
     ...(standard === undefined ? [] : [sourceOf(standard)]),
-    await dataDirSource(env),
+    await dataDirSource(env, dataDirKey),
   ]
 }
 
@@ -92,11 +112,13 @@ function profileSource(profiles: ReadonlyMap<string, Profile>, name: string): So
 
 const sourceOf = ({ url, keyFile }: Profile): Source => ({
   url,
-  key: () => readKeyFile(keyFile),
+  key: keyIn(keyFile),
   isBound: true,
 })
 
-async function dataDirSource(env: NodeJS.ProcessEnv): Promise<Source> {
+const keyIn = (file: string): Key => ({ source: file, read: () => readKeyFile(file) })
+
+async function dataDirSource(env: NodeJS.ProcessEnv, keyFileName: string): Promise<Source> {
   const read = new EnvReader(env)
   const folder = path.resolve(readDataDir(read))
   read.done()
@@ -104,7 +126,7 @@ async function dataDirSource(env: NodeJS.ProcessEnv): Promise<Source> {
   if (address === undefined) return { isBound: true }
   return {
     url: `http://${address.trim()}`,
-    key: () => readKeyFile(path.join(folder, DATA_DIR_KEY)),
+    key: keyIn(path.join(folder, keyFileName)),
     isBound: true,
   }
 }

@@ -76,22 +76,6 @@ export function programCallOf(args: readonly string[]): ProgramCall | undefined 
   return undefined
 }
 
-/** An option after which the program calls nothing. */
-const HELP = /^(?:--help|-h)$/
-
-/** The address and the key file that the words name. They stand for those before the name of the program. */
-function ownOptions(words: readonly string[]): Pick<GlobalOptions, 'url' | 'keyFile'> {
-  const own: Pick<GlobalOptions, 'url' | 'keyFile'> = {}
-  for (const [at, text] of words.entries()) {
-    const [word = '', inline] = text.split(/=([^]*)/)
-    const value = inline ?? words[at + 1]
-    if (value === undefined) continue
-    if (word === '--url') own.url = value
-    if (word === '--key-file') own.keyFile = value
-  }
-  return own
-}
-
 /**
  * Runs a program with its words, which are not read here.
  *
@@ -103,14 +87,18 @@ export async function runHandedOn(
   { env, input, out, err, signal }: CliContext,
   screen: NodeJS.WriteStream | undefined,
 ): Promise<number> {
-  const connection =
-    program.callsApi && !words.some((word) => HELP.test(word))
-      ? await findConnection({ ...options, ...ownOptions(words) }, env)
-      : undefined
   const run = await program.load()
+  const { url, keyFile, profile } = options
   return run({
-    args: connection === undefined ? words : ['--url', connection.url, ...words],
-    env: connection === undefined ? env : { ...env, TALLY_API_KEY: connection.apiKey },
+    args: words,
+    env,
+    // Options behind the name count more than those before it. The keys of profiles and folders go to no other address.
+    findConnection: program.callsApi
+      ? (given, keyFileName) => {
+          const named = { url: given.url ?? url, keyFile: given.keyFile ?? keyFile, profile }
+          return findConnection(named, env, keyFileName)
+        }
+      : undefined,
     input,
     out: (line) => {
       out(printableLines(line))

@@ -66,7 +66,7 @@ interface Job {
 
 async function sendAll({ options, rules, counts, input, context }: Job, lines: InputLines): Promise<void> {
   const notes: RetryNotes = retryNotes(context.err)
-  const settings = await readConnection(options.connection, context.env, 'api-key')
+  const settings = await readConnection(options.connection, context, 'api-key')
   const connection = connect(settings, options.inFlightMax, context.signal, notes.add)
   try {
     const resolved = await resolve(options, connection)

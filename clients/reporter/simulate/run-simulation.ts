@@ -29,7 +29,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
     return EXIT_OK
   }
   const notes = retryNotes(context.err)
-  const settings = await readConnection(options.connection, context.env, 'test-api-key')
+  const settings = await readConnection(options.connection, context, 'test-api-key')
   context.out(planOf(options, settings))
   const connection = connect(settings, options.connectionsMax, context.signal, notes.add)
   // Probes have a connection of their own: they measure balances, not how busy the other connections are.

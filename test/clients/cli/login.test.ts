@@ -139,7 +139,7 @@ describe('tally login', function () {
       const options = given === env ? ['--url', other.url] : []
       for (const command of [
         ['caller', 'get'],
-        ['import', '--dry-run'],
+        ['simulate', '--events', '1', '--rate', '1', '--retry-for', '0'],
       ]) {
         const { code, err } = await runTally([...options, ...command], { env: given })
         expect(code).to.equal(1)
@@ -166,6 +166,22 @@ describe('tally login', function () {
       env: { ...env, TALLY_API_KEY: KEY },
     })
     expect(code).to.equal(0)
+  })
+
+  it('takes the key of the test company in the folder for made-up usage, and needs none for a dry run', async () => {
+    await writeFile(path.join(folder, 'api-address'), new URL(fake.url).host)
+    await writeFile(path.join(folder, 'api-key'), 'tally_live_folder')
+    await writeFile(path.join(folder, 'test-api-key'), 'tally_test_folder')
+    const words = ['simulate', '--events', '1', '--rate', '1', '--retry-for', '0']
+    const { out, err } = await runTally(words, { env: { ...env, DATA_DIR: folder } })
+    expect(out).to.include('for a test company')
+    expect(err).to.include('test-api-key (401)')
+    expect(new Set(fake.requests.map(({ key }) => key))).to.deep.equal(new Set(['tally_test_folder']))
+    const file = path.join(folder, 'usage.csv')
+    await writeFile(file, 'at,quantity\n2026-01-02,3\n')
+    const columns = ['--time', 'at', '--quantity', 'quantity=tokens', '--account', 'acme']
+    expect((await runTally(['import', '--file', file, ...columns, '--dry-run'], { env })).code).to.equal(0)
+    expect((await runTally(['preview', '--at', 'soon'], { env })).code).to.equal(2)
   })
 
   it('warns of an address over which others can read the key', async () => {

@@ -167,7 +167,6 @@ describe('tally reporter', function () {
     }
     const noted = path.join(dir, folder, 'company')
     await appendFile(noted, 'x')
-    expect(await readFile(noted, 'utf8')).to.include('x')
     const wrong = await run('drain', dir)
     expect(wrong.code).to.equal(1)
     expect(wrong.err).to.match(/^tally: the spool belongs to company .* events are kept$/m)

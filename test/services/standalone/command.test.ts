@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
@@ -47,11 +47,20 @@ describe('tally in an installation', function () {
 
   it('reads the address and the key of the Tally in its folder', async () => {
     const folder = await makeTempFolder('command')
-    const { code, output } = await command({ DATA_DIR: folder, XDG_CONFIG_HOME: folder }, 'accounts', 'list')
+    const env = { DATA_DIR: folder, XDG_CONFIG_HOME: folder }
+    const { code, output } = await command(env, 'accounts', 'list')
     expect([code, output]).to.deep.equal([
       1,
       'tally: not logged in: run tally login --url URL, or set TALLY_URL\n',
     ])
+    const fake = await startFakeTally((_, res) => {
+      res.setHeader('Content-Type', 'application/json').end('{"data":[],"has_more":false}')
+    })
+    await writeFile(path.join(folder, 'api-address'), new URL(fake.url).host)
+    await writeFile(path.join(folder, 'api-key'), 'key\n')
+    expect((await command(env, 'accounts', 'list')).code).to.equal(0)
+    expect(fake.requests).to.deep.equal([{ target: 'GET /v2/accounts', key: 'key' }])
+    await fake.end()
   })
 
   it('hands on signals', async () => {
