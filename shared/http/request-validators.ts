@@ -83,7 +83,7 @@ const oneAfterTheOther =
 
 /**
  * Removes the responses. The validator does not need them, but would compile all schemas that they refer to, for every
- * path, at the start.
+ * path.
  */
 function withoutResponses(document: OpenApiDocument): object {
   const responses = { default: { description: 'Any answer.' } }

@@ -31,7 +31,7 @@ export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey
   requireGivable(terms, wanted)
   if (expiresAt !== null && expiresAt <= new Date()) throw endedAlready()
   const made = await insertKey(db, giver, wanted)
-  if (made.accountId !== null) await apiKeyRepository(db).deleteEnded(companyId)
+  if (made.accountId !== null) await apiKeyRepository(db).deleteEndedAccountKeys(companyId)
   await auditTrailRepository(db).insert({
     companyId,
     keyId: giver,

@@ -238,7 +238,7 @@ export const apiKeyRepository = (db: Queryable) => ({
    * Deletes account keys of a company that ended more than 31 days ago: ten at most, those that ended first. Their entries
    * in the audit trail stay.
    */
-  async deleteEnded(companyId: string): Promise<void> {
+  async deleteEndedAccountKeys(companyId: string): Promise<void> {
     await db.query('SELECT delete_ended_account_keys($1)', [companyId])
   },
 
