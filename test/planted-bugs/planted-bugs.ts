@@ -2661,8 +2661,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a reporter goes on with a key that Tally has refused, although there is another one',
     file: 'clients/sdk/src/core/call.ts',
-    right: 'first.answer?.status === 401 ? await settings.keys.renew(key) : undefined',
-    wrong: 'undefined as string | undefined',
+    right: 'first.answer?.status === 401\n',
+    wrong: 'first.answer?.status === 999\n',
     suites: ['clients/sdk/reporter/usage-reporter'],
   },
   {
