@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { analystViewNames } from '../../../shared/clickhouse/views-contract.ts'
 import { askAt, AUTHORIZATION, PASSWORD, USER } from '../../support/analysts.ts'
-import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
+import { buildGo, copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
 import { type AnalystHost, startAnalystHost, TRIAL } from '../../support/start-analyst-host.ts'
 import { ACCOUNT } from '../../support/usage-event.ts'
 
@@ -90,16 +90,7 @@ describe('drivers of analysts, with their default settings', function () {
   it('clickhouse-go for Go and Grafana: with each way of compression', async function () {
     requirePrograms(this, 'REQUIRE_GO', [['go', 'version']])
     const folder = await copyPrograms('services/analysts/clients/go')
-    // Without optimization: a machine that has built nothing yet takes two thirds of the processor time.
-    await runIn(folder, 'go', [
-      'build',
-      '-gcflags=all=-N -l',
-      '-ldflags=-s -w',
-      '-mod=readonly',
-      '-o',
-      'ask',
-      '.',
-    ])
+    await buildGo(folder, 'ask')
     const words = [address(), USER, PASSWORD, ACCOUNT]
     expect(await told(folder, './ask', words)).to.deep.equal(
       ['none', 'lz4', 'zstd', 'gzip'].map((way) => [way, `${SUM} ${EVENTS} ${EVENTS} 47`]),

@@ -9,7 +9,7 @@ import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { DAY_S } from '../../../shared/domain/time-range.ts'
 import { type AnalystEndpoint, PASSWORD, startAnalysts, USER } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
-import { copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
+import { buildGo, copyPrograms, requirePrograms, runIn } from '../../support/programs.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
 import { accountId, CALLS, makeWorld, storeWorld, TOKENS, type World } from './question-world.ts'
 
@@ -101,7 +101,7 @@ describe('the dashboard for Grafana', () => {
     const open = async (suite: Mocha.Context, shown: readonly Panel[]): Promise<Asked[]> => {
       requirePrograms(suite, 'REQUIRE_GO', [['go', 'version']])
       const folder = await copyPrograms('services/analysts/clients/grafana')
-      await runIn(folder, 'go', ['build', '-mod=readonly', '-o', 'open', '.'])
+      await buildGo(folder, 'open')
       const file = path.join(folder, 'usage.json')
       await writeFile(file, JSON.stringify({ ...dashboard, panels: shown }))
       const printed = await runIn(folder, './open', [new URL(endpoint.url).host, USER, PASSWORD, file])
