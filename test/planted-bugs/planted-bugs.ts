@@ -2779,7 +2779,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the command line deletes refused events when they cannot be written back',
-    file: 'clients/cli/src/spool/retry-rejected.ts',
+    file: 'clients/reporter/spool/retry-rejected.ts',
     right: '  await rename(draft, target)\n',
     wrong: '',
     suites: ['clients/cli/reporter'],

@@ -4,6 +4,7 @@ import { API_ADDRESS_FILE, readDataDir } from '../../../shared/config/common-set
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { typedPath } from '../../core/typed-path.ts'
 import { Tally } from '../../sdk/src/node.ts'
 import type { GlobalOptions } from './cli-context.ts'
 import { DEFAULT_PROFILE, type Profile, readProfiles, requireProfileName } from './profiles.ts'
@@ -86,7 +87,7 @@ async function listSources(options: Named, env: NodeJS.ProcessEnv, dataDirKey: s
   return [
     {
       url,
-      key: keyFile === undefined ? undefined : keyIn(resolveTyped(keyFile, env)),
+      key: keyFile === undefined ? undefined : keyIn(typedPath(keyFile, env)),
       isBound: false,
     },
     ...named,
@@ -135,10 +136,6 @@ const textOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const text = env[name]
   return text === '' ? undefined : text
 }
-
-/** npm runs a program in the project's folder, and INIT_CWD has the user's folder. */
-export const resolveTyped = (typed: string, env: NodeJS.ProcessEnv): string =>
-  path.resolve(env['INIT_CWD'] ?? '.', typed)
 
 /** @throws UsageError when it is not an address of Tally */
 export function readUrl(text: string): string {

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { timeParser } from '../../core/parse-time.ts'
+import { typedPath } from '../../core/typed-path.ts'
 import type { CliContext } from './cli-context.ts'
-import { resolveTyped } from './connection.ts'
 import type { CliOperation, Field } from './operation.ts'
 
 /** What was typed for a request. */
@@ -181,7 +181,7 @@ async function readBody(file: string, { env, input }: Pick<CliContext, 'env' | '
 }
 
 const readTyped = (file: string, env: NodeJS.ProcessEnv): Promise<string> =>
-  readFile(resolveTyped(file, env), 'utf8').catch((err: unknown) => {
+  readFile(typedPath(file, env), 'utf8').catch((err: unknown) => {
     throw new StartupError(`cannot read ${file}: ${err instanceof Error ? err.message : String(err)}`)
   })
 

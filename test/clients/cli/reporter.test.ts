@@ -1,9 +1,10 @@
 import { appendFile, chown, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { readLines, spoolLine } from '../../../clients/cli/src/spool/spool-lines.ts'
+import { readLines } from '../../../clients/reporter/spool/spool-lines.ts'
 import { Tally } from '../../../clients/sdk/src/node.ts'
 import { UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
+import { encodeLine } from '../../../clients/sdk/src/reporter/spool/lines.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { CALLER, type FakeTally, type Outcome, runTally, startFakeTally } from './run-tally.ts'
 
@@ -130,12 +131,12 @@ describe('tally reporter', function () {
     const strange = '{"rejected_at":1.5,"reason":"r","event":{}}'
     await appendFile(
       path.join(dir, folder, 'rejected', '2026-11-01.ndjson'),
-      spoolLine('{"rejected_at":1,"reason":"r","event":{}}') + spoolLine(strange),
+      encodeLine('{"rejected_at":1,"reason":"r","event":{}}') + encodeLine(strange),
     )
     expect(linesOf(await run('retry-rejected', dir))).to.deep.equal([{ folder, events: 1 }])
     const damaged = path.join(dir, folder, 'damaged')
     const [name = ''] = await readdir(damaged)
-    expect(await readFile(path.join(damaged, name), 'utf8')).to.equal(spoolLine(strange))
+    expect(await readFile(path.join(damaged, name), 'utf8')).to.equal(encodeLine(strange))
   })
 
   it('leaves folders of other users alone, because their programs could not read its files', async function () {

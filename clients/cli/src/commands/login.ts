@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../../shared/errors/usage-error.ts'
+import { typedPath } from '../../../core/typed-path.ts'
 import { Tally } from '../../../sdk/src/node.ts'
 import type { CliContext, GlobalOptions } from '../cli-context.ts'
-import { readKeyFile, readUrl, requireKey, resolveTyped } from '../connection.ts'
+import { readKeyFile, readUrl, requireKey } from '../connection.ts'
 import { makePrinter } from '../print.ts'
 import {
   DEFAULT_PROFILE,
@@ -56,7 +57,7 @@ async function logIn(options: GlobalOptions, context: CliContext): Promise<void>
   const url = readUrl(given)
   if (url.startsWith('http:') && !LOCAL.test(url))
     printer.note(`${url} is not https: everybody on the way can read the key`)
-  const named = options.keyFile === undefined ? undefined : resolveTyped(options.keyFile, env)
+  const named = options.keyFile === undefined ? undefined : typedPath(options.keyFile, env)
   const apiKey =
     named === undefined
       ? requireKey(await readSecret(`API key for ${url}: `, context), 'standard input')

@@ -1,13 +1,14 @@
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
+import { typedPath } from '../../../core/typed-path.ts'
+import { retryRejected } from '../../../reporter/spool/retry-rejected.ts'
+import { listSpools, readRejected, readSpool } from '../../../reporter/spool/spool-folders.ts'
 import type { CliContext, GlobalOptions } from '../cli-context.ts'
-import { findConnection, resolveTyped } from '../connection.ts'
+import { findConnection } from '../connection.ts'
 import { TryLaterError } from '../exit-codes.ts'
 import { makePrinter, type Printer } from '../print.ts'
 import { drainSpool, folderOf } from '../spool/drain-spool.ts'
-import { retryRejected } from '../spool/retry-rejected.ts'
-import { listSpools, readRejected, readSpool } from '../spool/spool-folders.ts'
 
 /** A killed process gives no sign of life for a minute. Then its events are sent. */
 const WAIT_S = 90
@@ -26,7 +27,7 @@ export function addReporter(program: Command, context: CliContext): void {
     const command = reporter.command(name).description(about).argument('<dir>')
     return command.action((typed: string) =>
       run(
-        resolveTyped(typed, context.env),
+        typedPath(typed, context.env),
         makePrinter(context, command.optsWithGlobals<GlobalOptions>()),
         command,
       ),

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
+import { listSpools, readSpool, spoolNameOf } from '../../../reporter/spool/spool-folders.ts'
 import { Tally } from '../../../sdk/src/node.ts'
 import { type ReporterProblem, UsageReporter } from '../../../sdk/src/reporter/index.ts'
 import type { Connection } from '../connection.ts'
-import { listSpools, readSpool } from './spool-folders.ts'
 
 /** How it ended: what is left in the spool, and what happened to the rest. */
 export interface Drained {
@@ -27,8 +26,7 @@ const LOOK_EVERY_MS = 200
  * @throws StartupError when the spool has none, or it belongs to another user
  */
 export async function folderOf(dir: string, { url, apiKey }: Connection): Promise<string> {
-  const digest = createHash('sha256').update(url).digest('hex').slice(0, 8)
-  const name = `${apiKey.startsWith('tally_test_') ? 'test' : 'live'}-${digest}`
+  const name = spoolNameOf(url, apiKey)
   const folders = await listSpools(dir)
   if (folders.includes(name)) {
     await requireOwner(path.join(dir, name))

@@ -1,8 +1,9 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { randomHex } from '../../../../shared/domain/random-hex.ts'
+import { randomHex } from '../../../shared/domain/random-hex.ts'
+import { fileNameOf, unfinishedName } from '../../sdk/src/reporter/spool/file-name.ts'
+import { encodeLine } from '../../sdk/src/reporter/spool/lines.ts'
 import { readRejected, type RejectedFile } from './spool-folders.ts'
-import { spoolLine } from './spool-lines.ts'
 
 /**
  * Writes events that were set aside as a file of the spool, byte for byte, so that they are sent again. What was set
@@ -15,10 +16,16 @@ export async function retryRejected(at: string, before: string | undefined): Pro
   const files = await takenFiles(at, before)
   const events = files.flatMap((file) => file.events.map(({ event }) => event))
   if (events.length === 0) return 0
-  const text = events.map(spoolLine).join('')
-  const parts = [Date.now(), randomHex(8), 0, events.length, Buffer.byteLength(text)]
-  const target = path.join(at, `${parts.join('-')}.ndjson`)
-  const draft = target.replace(/\.ndjson$/, '.tmp')
+  const text = events.map(encodeLine).join('')
+  const { text: name } = fileNameOf({
+    madeAt: Date.now(),
+    nonce: randomHex(8),
+    n: 0,
+    events: events.length,
+    bytes: Buffer.byteLength(text),
+  })
+  const target = path.join(at, name)
+  const draft = path.join(at, unfinishedName(name))
   await writeSynced(draft, text)
   await rename(draft, target)
   await syncFolder(at)

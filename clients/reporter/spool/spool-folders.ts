@@ -1,7 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { StartupError } from '../../../../shared/errors/startup-error.ts'
-import { readLines, spoolLine } from './spool-lines.ts'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { parseFileName } from '../../sdk/src/reporter/spool/file-name.ts'
+import { folderNameOf } from '../../sdk/src/reporter/spool/folder-name.ts'
+import { encodeLine } from '../../sdk/src/reporter/spool/lines.ts'
+import { readLines } from './spool-lines.ts'
 
 /** What a folder of the durable reporter has. Decision 52 describes its files. */
 export interface SpoolStatus {
@@ -24,8 +27,11 @@ export interface SpoolStatus {
 }
 
 const FOLDER = /^(?:live|test)-[0-9a-f]{8}$/
-const FILE = /^(\d{13})-[0-9a-z]{1,32}-\d{1,15}-(\d{1,9})-(\d{1,12})\.ndjson$/
 const ALIVE_MS = 60_000
+
+/** The name of the folder for one address and the mode of a key. */
+export const spoolNameOf = (url: string, apiKey: string): string =>
+  folderNameOf(url, apiKey.startsWith('tally_test_') ? 'test' : 'live')
 
 /**
  * Lists the folders of a spool, one for each address and mode.
@@ -45,12 +51,7 @@ export async function listSpools(dir: string): Promise<string[]> {
 export async function readSpool(dir: string, folder: string): Promise<SpoolStatus> {
   const at = path.join(dir, folder)
   const names = await readdir(at)
-  const files = names.flatMap((name) => {
-    const [, madeAt, events, bytes] = FILE.exec(name) ?? []
-    return madeAt === undefined
-      ? []
-      : [{ madeAt: Number(madeAt), events: Number(events), bytes: Number(bytes) }]
-  })
+  const files = names.flatMap((name) => parseFileName(name) ?? [])
   const company = (await readFile(path.join(at, 'company'), 'utf8').catch(() => '')).trim()
   const rejected = (await readRejected(at)).flatMap((file) => file.events)
   return {
@@ -122,7 +123,7 @@ export async function readRejected(at: string): Promise<RejectedFile[]> {
       const events = whole.flatMap((json) => {
         const [, rejectedAt, reason, event] = REJECTED.exec(json) ?? []
         if (reason === undefined || event === undefined) {
-          damaged.push(Buffer.from(spoolLine(json)))
+          damaged.push(Buffer.from(encodeLine(json)))
           return []
         }
         return [{ rejectedAt: Number(rejectedAt), reason: JSON.parse(reason) as string, event }]
