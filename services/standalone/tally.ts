@@ -5,6 +5,7 @@ import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { type Closeable, closeAll } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { showBuildInfo } from '../../shared/metrics/build-info.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import type { StandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -44,7 +45,9 @@ export async function startTally(
     opened.push(folder)
     await requirePorts(config)
     const engines = await openEngines(config, folder, opened, log, onUnexpectedExit)
-    return await serve({ config, folder, engines, opened, metrics: openMetrics(), log })
+    const metrics = openMetrics()
+    showBuildInfo(metrics, 'standalone')
+    return await serve({ config, folder, engines, opened, metrics, log })
   } catch (err) {
     await closeAll(opened, log)
     throw explainFullDisk(err, path.resolve(config.dataDir))

@@ -6,6 +6,7 @@ import { expectLostOutput } from '../lifecycle/lost-output.ts'
 import { takeNoOptions } from '../lifecycle/no-options.ts'
 import { stopSignal } from '../lifecycle/stop-signal.ts'
 import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
+import { showBuildInfo } from '../metrics/build-info.ts'
 import { type Metrics, openMetrics } from '../metrics/metrics.ts'
 import { adminApp } from './admin-app.ts'
 import type { AdminConfig } from './admin-config.ts'
@@ -73,6 +74,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   try {
     const probes: Probes = { isLive: () => true, isReady: () => Promise.resolve(false) }
     const metrics = openMetrics()
+    showBuildInfo(metrics, name)
     const admin = await openAdminPort(config.admin, probes, metrics, log)
     opened.push(admin)
     const { isLive, isReady, address } = await service.open(config, { opened, metrics, log })
