@@ -1,19 +1,29 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { PROJECT_ROOT } from '../shared/config/project-root.ts'
-import { USAGE_TOPIC } from '../shared/event-log/event-log.ts'
-import { ApiClient } from './support/api-client.ts'
-import { breakReads } from './support/break-reads.ts'
-import type { ServiceName } from './support/start-service.ts'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
+import { ApiClient } from '../support/api-client.ts'
+import { breakReads } from '../support/break-reads.ts'
+import { requirePrograms } from '../support/programs.ts'
+import { startPrometheus } from '../support/prometheus.ts'
+import type { ServiceName } from '../support/start-service.ts'
 import {
   type RunningServices,
   type SharedEngines,
   startServices,
   startSharedEngines,
-} from './support/start-services.ts'
-import { until } from './support/until.ts'
-import { makeWorld } from './support/usage-world.ts'
+} from '../support/start-services.ts'
+import { until } from '../support/until.ts'
+import { makeWorld } from '../support/usage-world.ts'
+import { type Dashboard, readText } from './monitoring-files.ts'
+
+/** What has no value in a new installation that nothing happened to. */
+const EMPTY_AT_FIRST = new Set([
+  // The first count of usage, and the first closed slot, come after some minutes.
+  'max(tally_usage_missing_events)',
+  'max(tally_rollup_behind_seconds)',
+])
 
 const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 
@@ -127,6 +137,40 @@ describe('docs/metrics.md', function () {
       return seen.values.get('tally_event_log_unread_records') === 0 && seen
     })
     expect(behind.values.get('tally_event_log_oldest_unread_seconds')).to.equal(0)
+  })
+
+  it('fill every panel of the dashboard, and fire no alert while all is well', async function () {
+    requirePrograms(this, 'REQUIRE_PROMETHEUS', [['prometheus', '--version']])
+    const { panels } = JSON.parse(readText('deploy/monitoring/tally.json')) as Dashboard
+    const rules = path.join(PROJECT_ROOT, 'deploy/monitoring/rules.yaml')
+    const prometheus = await startPrometheus(
+      rules,
+      NAMES.map((name) => services[name].adminUrl),
+    )
+    try {
+      const api = new ApiClient(services.url, services.key)
+      const world = await makeWorld(api)
+      await until(async () => (await prometheus.query('count(tally_build_info)')).get('{}') === NAMES.length)
+      for (const at of [1, 2]) {
+        await world.report({ metric_id: world.tokens, quantity: '1' })
+        await world.counted(at)
+        await world.balance(`metric_id=${world.tokens}`)
+      }
+      for (const { title, targets } of panels)
+        for (const { expr } of targets) {
+          const expression = expr.replaceAll('$__rate_interval', '1m')
+          const shows = await until(async () => {
+            const values = [...(await prometheus.query(expression)).values()]
+            return values.some((value) => !Number.isNaN(value)) || EMPTY_AT_FIRST.has(expr)
+          }, 15_000).catch(() => false)
+          expect(shows, `${title}: ${expr}`).to.equal(true)
+        }
+      // Rollups exist some minutes after the first start.
+      const active = await prometheus.activeAlerts()
+      expect(active.filter((alert) => alert !== 'TallyRollupsBehind')).to.deep.equal([])
+    } finally {
+      await prometheus.stop()
+    }
   })
 
   const scrapeAll = async (): Promise<Record<ServiceName, Scrape>> => ({
