@@ -52,6 +52,17 @@ module.exports = {
       to: { path: '^shared/', pathNot: either(FLOORS.flat()) },
     },
     {
+      name: 'engines-are-imported-when-they-are-opened',
+      comment: 'The packages of embedded engines are optional: a service on servers starts without them.',
+      severity: 'error',
+      from: { path: '^(clients|services|shared)/', pathNot: '^shared/clickhouse/embedded/' },
+      to: {
+        path: '^shared/clickhouse/embedded/(?!engine-config)',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'no-cycles',
       comment: 'A cycle cannot be read from either end.',
       severity: 'error',

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import type { ClickHouseSettings } from '@clickhouse/client'
 import type { ChdbResult } from 'chdb'
-import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
 import type { Statement } from '../../shared/clickhouse/embedded/chdb-session.ts'
-import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import type { EmbeddedEngine } from '../../shared/clickhouse/embedded/open-engine.ts'
+import type { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import { quoteLiteral } from '../../shared/clickhouse/quote-literal.ts'
 import { analystViewNames } from '../../shared/clickhouse/views-contract.ts'
 import { type AnalystLimits, limitSettings } from './analyst-limits.ts'
@@ -151,9 +151,8 @@ export class AnalystEngine {
   }: AnalystEngineOptions): Promise<AnalystEngine> {
     const prelude = NO_ROLE
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
-    const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
-    const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
-    const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
+    const open = (number: number) => engine.openSessions({ connections: number, prelude, setup })
+    const [sessions, quick, killer] = [await open(connections), await open(QUICK_AT_ONCE), await open(1)]
     const answers = await openAnswerFolder(path.resolve(engine.folder, ANSWERS))
     const functions = await killer.use((connection) =>
       readFunctions(inScope(scopeOfAll(database), connection)),

@@ -1,6 +1,7 @@
 import { analyticsDatabase, companyDatabase } from '../../shared/clickhouse/analytics-database.ts'
-import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import type { ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { ANALYST_ROLE, companyRole } from '../../shared/clickhouse/embedded/engine-config.ts'
+import { quoteIdentifier } from '../../shared/clickhouse/quote-identifier.ts'
 import type { QueryRunner } from './judge/judge-query.ts'
 
 /** What an analyst may read: the views in one database, with a role that may read nothing else. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
-import { quoteIdentifier } from './embedded/chdb-session.ts'
+import { quoteIdentifier } from './quote-identifier.ts'
 import { quoteLiteral } from './quote-literal.ts'
 import { type AnalystView, readViewsContract, type ViewColumn } from './views-contract.ts'
 

@@ -6,11 +6,11 @@ import {
 } from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { EMBEDDED_COMPANIES_MAX } from './analytics-database.ts'
-import { ChdbConnection } from './embedded/chdb-connection.ts'
-import { FailedOpen, quoteIdentifier } from './embedded/chdb-session.ts'
-import { type AnalystGrants, writeEngineConfig } from './embedded/engine-config.ts'
-import { explainFailedOpen } from './embedded/explain-failed-open.ts'
+import type { AnalystGrants } from './embedded/engine-config.ts'
+import type { EmbeddedEngine } from './embedded/open-engine.ts'
+import { importEmbedded } from './import-embedded.ts'
 import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
+import { quoteIdentifier } from './quote-identifier.ts'
 
 /** The client of ClickHouse, whether it is a server or the engine in this process. */
 export interface ClickHouse extends ClickHouseClient {
@@ -25,12 +25,6 @@ export interface OpenedClickHouse extends Closeable {
   makeDatabase?: () => Promise<void>
   /** Set when ClickHouse is embedded: opens further connections to it. */
   engine?: EmbeddedEngine
-}
-
-/** The ClickHouse engine in this process. */
-export interface EmbeddedEngine {
-  folder: string
-  engineArgs: readonly string[]
 }
 
 export type ClickHouseOptions = {
@@ -100,15 +94,10 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   }
   const { folder, connections } = options
   const { analystGrants = { databases: [database], companiesMax: EMBEDDED_COMPANIES_MAX } } = options
-  const engine = { folder, engineArgs: await writeEngineConfig(folder, analystGrants) }
+  const { openEngine } = await importEmbedded()
   const setup = `CREATE DATABASE IF NOT EXISTS ${quoteIdentifier(database)}; USE ${quoteIdentifier(database)}`
-  const pool = await ChdbConnection.open({ ...engine, connections, settings, setup }).catch(
-    async (err: unknown) => {
-      if (!(err instanceof FailedOpen)) throw err
-      throw await explainFailedOpen(folder, engine.engineArgs)
-    },
-  )
-  const client = createClient({ connection: pool })
+  const { engine, connection } = await openEngine({ folder, analystGrants, connections, settings, setup })
+  const client = createClient({ connection })
   return {
     name: 'embedded ClickHouse',
     client: inTurns(client, connections),

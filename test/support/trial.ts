@@ -2,10 +2,10 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import type { FixedUser, QueryAnswer } from '../../services/analysts/endpoint-user.ts'
 import { ClickHouseException } from '../../services/analysts/exception.ts'
 import { type QueryRequest, textOf } from '../../services/analysts/query-request.ts'
-import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
-import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import type { ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { findInsertStatement } from '../../shared/clickhouse/embedded/insert-statement.ts'
-import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import type { EmbeddedEngine } from '../../shared/clickhouse/embedded/open-engine.ts'
+import { quoteIdentifier } from '../../shared/clickhouse/quote-identifier.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 
 export interface TrialOptions {
@@ -30,8 +30,7 @@ const DEFAULT_FORMAT = 'TabSeparated'
  */
 export async function openTrial(options: TrialOptions): Promise<Trial> {
   const { engine, database, password, connections, bodyBytesMax } = options
-  const sessions = await SessionPool.open({
-    ...engine,
+  const sessions = await engine.openSessions({
     connections,
     setup: `USE ${quoteIdentifier(database)}`,
   })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { quoteIdentifier } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { quoteIdentifier } from '../../../shared/clickhouse/quote-identifier.ts'
 
 /** What analysts of a company need on a ClickHouse server, beside the company's database and its views. */
 export interface ServerAnalyst {

@@ -165,7 +165,3 @@ function requireName(name: string): void {
 }
 
 const quoteText = (text: string): string => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`
-
-/** Quotes a name of a database, table or column. */
-export const quoteIdentifier = (name: string): string =>
-  `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``

