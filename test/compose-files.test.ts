@@ -15,7 +15,7 @@ import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 
 interface ComposeService {
   image?: string
-  build?: string
+  build?: { context: string; target: string }
   command?: string[]
   environment?: Record<string, string>
   ports?: string[]
@@ -46,7 +46,7 @@ const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> 
   tally: readStandaloneConfig,
 }
 
-/** These tests build no image and run no container. They check only what the files themselves show. */
+/** These tests run no container. test/image/build.sh runs the images. */
 describe('compose files', () => {
   const read = async (name: string): Promise<{ text: string; file: ComposeFile }> => {
     const text = await readFile(path.join(PROJECT_ROOT, name), 'utf8')

@@ -68,9 +68,16 @@ export async function startService(name: ServiceName, env: Record<string, string
   return running
 }
 
+/** The files of a container image, mounted: test/image/build.sh has the services run from there, as in a container. */
+const IMAGE_ROOT = process.env['TEST_IMAGE_ROOT']
+
 function spawnService(name: ServiceName, env: Record<string, string>): ChildProcess {
-  const main = path.join(PROJECT_ROOT, `dist/services/${name}/main.js`)
-  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+  const main = `dist/services/${name}/main.js`
+  const [program, ...words] =
+    IMAGE_ROOT === undefined
+      ? [process.execPath, '--enable-source-maps', path.join(PROJECT_ROOT, main)]
+      : ['chroot', '--userspec=10001:10001', IMAGE_ROOT, 'node', '--enable-source-maps', `/app/${main}`]
+  const child = spawn(program, words, {
     env: {
       ...process.env,
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
