@@ -1,41 +1,51 @@
 """A process that reports, and may be killed at any moment.
 
-Its arguments: URL, folder of the spool or `-`, name, number of events, `exit` or `close`. It prints the key of each
-event whose `report()` has returned. `exit` adds events and ends without closing.
+Its argument is an order of test/clients/sdk/reporter/report.main.ts, as JSON, and it prints what that program prints.
+Without a spool there is only `add()`, and the process ends without closing.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
-from fake_target import ACCOUNT
+from tally import Tally
+from tally.reporter import Spool, UsageReporter
+from tally.reporter._options import Timings
 
-from tally.reporter import HttpTarget, Spool, UsageReporter
+THREADS = 64
 
-THREADS = 16
-
-url, folder, name, events, end = sys.argv[1:]
-spool = None if folder == "-" else Spool(folder)
-usage = UsageReporter(HttpTarget(url, "tally_test_k"), spool=spool)
-
-
-def report(thread: int) -> None:
-    for n in range(int(events)):
-        key = f"{name}-{thread}-{n}"
-        usage.report({"account": ACCOUNT, "currency": "usd", "quantity": 1, "key": key})
-        # One write, so that a kill leaves no half of a line.
-        sys.stdout.write(f"{key}\n")
-        sys.stdout.flush()
+order = json.loads(sys.argv[1])
+spool = order["options"].get("spool")
+timings = order["timings"]
+usage = UsageReporter(
+    Tally(order["url"], order["apiKey"]),
+    spool=spool and Spool(spool["dir"]),
+    batch_events=order["options"].get("batchEvents", 1_000),
+    _timings=Timings(timings["listMs"], timings["deadMs"], timings["mergeMs"]),
+)
 
 
-if end == "exit":
-    for n in range(int(events)):
-        usage.add({"account": ACCOUNT, "currency": "usd", "quantity": 1, "key": f"{name}-{n}"})
-else:
-    threads = [threading.Thread(target=report, args=(thread,)) for thread in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print(usage.close())
+def event(n: int) -> dict[str, object]:
+    key = f"{order['run']}-{n}"
+    return {**order["event"], "key": key, "properties": {"key": key}}
+
+
+def report(n: int) -> int:
+    usage.report(event(n))  # type: ignore[arg-type]
+    return n
+
+
+with ThreadPoolExecutor(THREADS) as pool:
+    for first in range(0, order["events"], order["wave"]):
+        wave = range(first, min(first + order["wave"], order["events"]))
+        print(f"tried {wave.start} {wave.stop}", flush=True)
+        if order.get("adds"):
+            for n in wave:
+                if not usage.add(event(n)):  # type: ignore[arg-type]
+                    usage.ready()
+        else:
+            print("safe", *pool.map(report, wave), flush=True)
+if order["end"] == "close":
+    print("closed", usage.close(), flush=True)

@@ -12,15 +12,14 @@ import pytest
 from support import Scripted
 
 import tally
-from tally.reporter import HttpTarget
 from tally.reporter._lines import check_lines
 
 
 def test_a_key_that_is_no_header_is_refused_and_one_with_a_newline_is_taken() -> None:
     with pytest.raises(TypeError) as refused:
-        HttpTarget("http://tally.example", "tally_live_se\ncret")
+        tally.Tally("http://tally.example", "tally_live_se\ncret")
     assert "cret" not in str(refused.value)
-    assert HttpTarget("http://tally.example", "tally_test_secret\n").mode == "test"
+    assert tally.Tally("http://tally.example", "tally_test_secret\n")._call.is_test()
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,6 @@ def test_a_key_that_is_no_header_is_refused_and_one_with_a_newline_is_taken() ->
     ],
 )
 def test_the_address_is_written_as_other_clients_do(given: str, url: str) -> None:
-    assert HttpTarget(given, "tally_live_key").url == url
     assert tally.Tally(given, "tally_live_key").url == url
 
 

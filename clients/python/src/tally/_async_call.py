@@ -54,8 +54,8 @@ class AsyncCall:
         body: object,
         options: CallOptions,
     ) -> object:
-        content = cast("Query | None", query), cast("Query | None", body)
-        return await self._perform(prepare(self._settings, operation, path, *content, options))
+        request = prepare(self._settings, operation, path, cast("Query | None", query), body, options)
+        return await self._perform(request)
 
     def pages(self, operation: Operation, path: Sequence[str], query: object, options: CallOptions) -> AsyncPages[Any]:
         given = cast("Query", query or {})

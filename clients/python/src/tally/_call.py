@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ._course import (
     UNREADABLE,
+    Attempt,
     CallSettings,
     Course,
     Done,
@@ -21,11 +22,10 @@ from ._errors import TallyError
 from ._pages import Fetched, Pages
 
 if TYPE_CHECKING:
-    from ._course import Attempt
     from ._keys import KeySource
     from ._operation import Operation
     from ._options import CallOptions
-    from ._transport import Transport
+    from ._transport import Transport, TransportAnswer
 
 Query = Mapping[str, Any]
 
@@ -53,8 +53,7 @@ class Call:
         body: object,
         options: CallOptions,
     ) -> object:
-        content = cast("Query | None", query), cast("Query | None", body)
-        return self._perform(prepare(self._settings, operation, path, *content, options))
+        return self._perform(prepare(self._settings, operation, path, cast("Query | None", query), body, options))
 
     def pages(self, operation: Operation, path: Sequence[str], query: object, options: CallOptions) -> Pages[Any]:
         given = cast("Query", query or {})
@@ -64,6 +63,27 @@ class Call:
             return cast("Fetched", self.one(operation, path, asked, None, options))
 
         return Pages(operation, fetch)
+
+    def answer(self, operation: Operation, path: Sequence[str] = (), body: object = None) -> TransportAnswer:
+        """Sends a request once, or twice when the key was refused and there is another one.
+
+        body: a mapping, or JSON as bytes, which are sent as they are
+        Returns the answer, whatever it says. Raises a TallyError when there is no whole answer.
+        """
+        prepared = prepare(self._settings, operation, path, None, body, {})
+        key = self._keys.get()
+        outcome = self._send(Attempt(self._settings, prepared, key, 1))
+        renewed = self._keys.renew(key) if outcome.answer is not None and outcome.answer.status == 401 else None
+        if renewed is not None:
+            outcome = self._send(Attempt(self._settings, prepared, renewed, 2))
+        if outcome.answer is None:
+            assert outcome.error is not None
+            raise outcome.error
+        return outcome.answer
+
+    def is_test(self) -> bool:
+        """Whether the key is of a test company."""
+        return self._keys.get().startswith("tally_test_")
 
     def _perform(self, prepared: Prepared) -> object:
         """Sends a request until it is done, or must not be sent again."""

@@ -49,7 +49,8 @@ class Tally(Resources):
         settings = _settings(self.url, timeout_ms, max_retries, hooks)
         self._transport = transport or HttpxTransport(_whole("max_sockets", max_sockets, 1))
         keys = KeySource(api_key or _key_of_environment())
-        super().__init__(Call(settings, keys, self._transport))
+        self._call = Call(settings, keys, self._transport)
+        super().__init__(self._call)
 
     def close(self) -> None:
         """Closes open connections."""

@@ -63,7 +63,7 @@ def prepare(
     operation: Operation,
     path: Sequence[str],
     query: Mapping[str, object] | None,
-    body: Mapping[str, object] | None,
+    body: object,
     options: CallOptions,
 ) -> Prepared:
     """Raises a TypeError when the call cannot be sent."""

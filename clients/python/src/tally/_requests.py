@@ -71,7 +71,7 @@ def _identified(event: object) -> object:
 
 def body_bytes(body: object) -> bytes | None:
     """Makes the body of a request, once for all its attempts."""
-    if body is None:
-        return None
+    if body is None or isinstance(body, bytes):
+        return body
     text = json.dumps(with_amounts_as_text(body), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode()

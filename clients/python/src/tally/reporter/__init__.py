@@ -12,14 +12,12 @@ from ._errors import (
 )
 from ._event import ExternalReference, UsageEvent
 from ._options import ReporterProblem, Spool
-from ._target import HttpTarget, ReporterTarget
 from ._usage_reporter import CloseResult, ReporterStats, UsageReporter
 
 __all__ = [
     "CloseResult",
     "ExternalReference",
     "GaveUpError",
-    "HttpTarget",
     "InvalidEventError",
     "RejectedEventError",
     "ReporterClosedError",
@@ -27,7 +25,6 @@ __all__ = [
     "ReporterFullError",
     "ReporterProblem",
     "ReporterStats",
-    "ReporterTarget",
     "Spool",
     "UnsentError",
     "UsageEvent",

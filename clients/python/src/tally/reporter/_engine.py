@@ -9,7 +9,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 
+from .._client import Tally
+from .._operations_gen import OPERATIONS
 from .._retries import parse_date
+from .._transport import TransportAnswer
 from ._core import Batch, CoreOptions, Event, ReporterCore, Settled
 from ._errors import (
     GaveUpError,
@@ -27,7 +30,6 @@ from ._outcome import (
     Blocked,
     Failing,
     Found,
-    HttpAnswer,
     LookUpOutcome,
     Missing,
     Outcome,
@@ -37,7 +39,6 @@ from ._outcome import (
 )
 from ._spool import Spool, now_ms
 from ._spool_files import SpoolFile, SpoolFolder
-from ._target import ReporterTarget
 
 _GATE = "company"
 _GATHER_MS = 5
@@ -59,8 +60,8 @@ class Engine:
     change the state with one lock.
     """
 
-    def __init__(self, target: ReporterTarget, options: Options) -> None:
-        self.target = target
+    def __init__(self, tally: Tally, options: Options) -> None:
+        self._url, self._call = tally.url, tally._call
         self.options = options
         self.lock = Locked()
         self.flushes = Flushes()
@@ -300,14 +301,14 @@ class Engine:
     def _outcome_of(self, events: Sequence[Event]) -> Outcome:
         body = f'{{"events":[{",".join(with_ids(event.json, event.ids) for event in events)}]}}'.encode()
         try:
-            answer = self.target.send(body)
+            answer = self._call.answer(OPERATIONS["reportEvents"], body=body)
             self._note_date(answer)
             return outcome_of(answer, len(events), lambda at: occurred_at_of(events[at].json), time.time() * 1_000)
         except Exception as err:
             return _failing(err)
 
-    def _note_date(self, answer: HttpAnswer) -> None:
-        served_at = parse_date(answer.date)
+    def _note_date(self, answer: TransportAnswer) -> None:
+        served_at = parse_date(answer.headers.get("date"))
         if served_at is None:
             return
         skew_ms = time.time() * 1_000 - served_at
@@ -323,20 +324,24 @@ class Engine:
     def _ask(self, name: str) -> LookUpOutcome:
         try:
             if name == _GATE and self.spool is not None:
-                return self._pass_gate(self.target.caller())
+                return self._pass_gate(self._call.answer(OPERATIONS["getCaller"]))
             kind, external_id = name.split(":", 1)
-            of = "account" if kind == "account" else "metric"
-            found = look_up_outcome_of(self.target.find(of, external_id), name, time.time() * 1_000)  # type: ignore[arg-type]
+            # No URL can name them, so nothing has such an external id.
+            if external_id in (".", ".."):
+                return Missing(f"there is no {kind} {external_id}")
+            find = OPERATIONS["getAccountByExternalId" if kind == "account" else "getMetricByExternalId"]
+            found = look_up_outcome_of(self._call.answer(find, [external_id]), name, time.time() * 1_000)
             if not isinstance(found, Missing) or kind != "account" or not self.options.create_accounts:
                 return found
-            made = self.target.create_account(external_id)
+            account = {"name": external_id, "external_id": external_id}
+            made = self._call.answer(OPERATIONS["createAccount"], body=account)
             # Another reporter may have made it at the same time.
-            answer = self.target.find("account", external_id) if made.status == 409 else made
+            answer = self._call.answer(find, [external_id]) if made.status == 409 else made
             return look_up_outcome_of(answer, name, time.time() * 1_000)
         except Exception as err:
             return _failing(err)
 
-    def _pass_gate(self, answer: HttpAnswer) -> LookUpOutcome:
+    def _pass_gate(self, answer: TransportAnswer) -> LookUpOutcome:
         """Compares the company of the key with that of the spool, so that events are never sent to another company."""
         id = company_in(answer)
         if id is None or self.spool is None:
@@ -410,7 +415,12 @@ class Engine:
     def _open_folder(self) -> SpoolFolder:
         spool = self.options.spool
         assert spool is not None
-        return SpoolFolder(spool.dir, self.target.url, self.target.mode, spool.sync != "os")
+        try:
+            mode = "test" if self._call.is_test() else "live"
+        except Exception as err:
+            # The folder is named after the kind of the key. It is tried again, as after a failure of the disk.
+            raise OSError(f"there is no API key: {err}") from err
+        return SpoolFolder(spool.dir, self._url, mode, spool.sync != "os")
 
     def _write_later(self, event: Event) -> None:
         if not self._pending:

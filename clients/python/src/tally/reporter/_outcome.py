@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .._errors import parse_faults
 from .._retries import parse_date, parse_retry_after
+from .._transport import TransportAnswer
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,10 @@ LookUpOutcome = Found | Missing | Failing | Blocked
 """What an answer to a look-up means."""
 
 
-@dataclass(frozen=True)
-class HttpAnswer:
-    """An answer to a request, with the headers that matter here."""
-
-    status: int
-    text: str
-    content_type: str | None = None
-    retry_after: str | None = None
-    date: str | None = None
-
-
 _TEXT_MAX = 300
 
 
-def outcome_of(answer: HttpAnswer, count: int, occurred_at_of: Callable[[int], int | None], now: float) -> Outcome:
+def outcome_of(answer: TransportAnswer, count: int, occurred_at_of: Callable[[int], int | None], now: float) -> Outcome:
     """Says what an answer to a batch means.
 
     count: how many events the batch has
@@ -98,7 +88,7 @@ def outcome_of(answer: HttpAnswer, count: int, occurred_at_of: Callable[[int], i
     return _failure_of(answer, now)
 
 
-def look_up_outcome_of(answer: HttpAnswer, name: str, now: float) -> LookUpOutcome:
+def look_up_outcome_of(answer: TransportAnswer, name: str, now: float) -> LookUpOutcome:
     """Says what an answer to a look-up by external id means."""
     id = _field_in(answer.text, "id") if answer.status == 200 else None
     if isinstance(id, str) and id != "":
@@ -111,31 +101,31 @@ def look_up_outcome_of(answer: HttpAnswer, name: str, now: float) -> LookUpOutco
     return _failure_of(answer, now)
 
 
-def company_in(answer: HttpAnswer) -> str | None:
+def company_in(answer: TransportAnswer) -> str | None:
     """The id of the caller's company; None when the answer has none."""
     company = _field_in(answer.text, "company") if answer.status == 200 else None
     id = company.get("id") if isinstance(company, Mapping) else None
     return id if isinstance(id, str) else None
 
 
-def _failure_of(answer: HttpAnswer, now: float) -> Failing | Blocked:
+def _failure_of(answer: TransportAnswer, now: float) -> Failing | Blocked:
     """Says what an answer means that is neither a success nor about the content of the request."""
     if answer.status in (408, 429) or answer.status >= 500:
-        return Failing(_describe(answer), parse_retry_after(answer.retry_after, now) or 0)
+        return Failing(_describe(answer), parse_retry_after(answer.headers.get("retry-after"), now) or 0)
     return Blocked(_describe(answer))
 
 
-def _not_tallys(answer: HttpAnswer) -> Blocked:
+def _not_tallys(answer: TransportAnswer) -> Blocked:
     return Blocked(f"{answer.status}, but not as Tally answers: is this the URL of a Tally?")
 
 
-def _is_markup(answer: HttpAnswer) -> bool:
+def _is_markup(answer: TransportAnswer) -> bool:
     """Tally's errors are plain text. A page is from something in between."""
-    is_page = re.search(r"\bhtml\b", answer.content_type or "", re.IGNORECASE) is not None
+    is_page = re.search(r"\bhtml\b", answer.headers.get("content-type", ""), re.IGNORECASE) is not None
     return is_page or answer.text.lstrip().startswith("<")
 
 
-def _describe(answer: HttpAnswer) -> str:
+def _describe(answer: TransportAnswer) -> str:
     shown = answer.text.split("\n", 1)[0].strip()
     shortened = f"{shown[:_TEXT_MAX]}…" if len(shown) > _TEXT_MAX else shown
     return f"{answer.status} {shortened}".strip()
@@ -151,10 +141,10 @@ def _faults_in(text: str) -> list[EventFault]:
 
 
 def _with_lead(
-    faults: tuple[EventFault, ...], answer: HttpAnswer, occurred_at_of: Callable[[int], int | None]
+    faults: tuple[EventFault, ...], answer: TransportAnswer, occurred_at_of: Callable[[int], int | None]
 ) -> tuple[EventFault, ...]:
     """Adds to faults of `occurred_at` how far the event is ahead of the clock of Tally's machine."""
-    served_at = parse_date(answer.date)
+    served_at = parse_date(answer.headers.get("date"))
     if served_at is None:
         return faults
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal
 
+from .._client import Tally
 from ._core import Event, State
 from ._engine import Engine, new_report
 from ._errors import ReporterClosedError, ReporterFullError, UnsentError
 from ._event import UsageEvent, encode_event
 from ._options import Options, ReporterProblem, Spool, Timings, default_queue
 from ._spool import now_ms
-from ._target import ReporterTarget
 
 _HALF = 0.5
 _WRITE_MS = 2_000
@@ -69,6 +69,7 @@ class UsageReporter:
     the event. No event is ever dropped: when there is no room, a new event is refused by an error. Threads may share
     a reporter. After a fork the child begins with an empty one.
 
+    tally: its key, hooks, time-out and connections are used. Only the reporter decides what is sent again
     linger_ms: how long the first event of a batch waits for others
     in_flight: how many requests may be under way at the same time
     queue_events, queue_bytes: how many events may be in memory, and how large they may be together
@@ -79,7 +80,7 @@ class UsageReporter:
 
     def __init__(
         self,
-        target: ReporterTarget,
+        tally: Tally,
         *,
         spool: Spool | None = None,
         batch_events: int = 1_000,
@@ -95,6 +96,8 @@ class UsageReporter:
         on_accepted: Callable[[int], object] | None = None,
         _timings: Timings | None = None,
     ) -> None:
+        if not isinstance(tally, Tally):
+            raise TypeError("a reporter needs a Tally, also beside an AsyncTally")
         events, bytes = default_queue(spool)
         self._options = Options(
             spool,
@@ -111,8 +114,8 @@ class UsageReporter:
             on_accepted,
             _timings or Timings(),
         )
-        self._target = target
-        self._engine = Engine(target, self._options)
+        self._tally = tally
+        self._engine = Engine(tally, self._options)
         self._is_closing = False
         self._closed: CloseResult | UnsentError | None = None
         _all.add(self)
@@ -249,7 +252,6 @@ class UsageReporter:
         # What is not on the disk yet may be so in a moment.
         engine.write_now(max(end_at - now_ms(), _WRITE_MS))
         unsent = engine.stop()
-        self._target.close()
         with engine.lock:
             for event in unsent:
                 engine.give_up(event, "the reporter was closed")
@@ -262,7 +264,7 @@ class UsageReporter:
     def _begin_in_child(self) -> None:
         """The queue, its files and its threads are the parent's. So is its end: another thread may be closing it."""
         self._is_closing, self._closed = False, None
-        self._engine = Engine(self._target, self._options)
+        self._engine = Engine(self._tally, self._options)
 
 
 _all: set[UsageReporter] = set()

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from tally.reporter._outcome import HttpAnswer
+from tally import Tally, TransportAnswer, TransportRequest
 
 ACCOUNT = f"account_{'a' * 32}"
 METRIC = f"metric_{'b' * 32}"
-JSON = "application/json"
-NOT_FOUND = HttpAnswer(404, "not found", "text/plain")
-AWAY = HttpAnswer(503, "unavailable", "text/plain")
+KEY = "tally_test_k"
 
 
-class FakeTarget:
-    """Takes events as Tally does: by their identity, a batch as a whole or not at all."""
+def text(status: int, content: str) -> TransportAnswer:
+    return TransportAnswer(status, {"content-type": "text/plain"}, content)
 
-    def __init__(self, url: str = "http://tally.test") -> None:
-        self.url = url
-        self.mode: Literal["live", "test"] = "test"
+
+def json_of(status: int, body: object) -> TransportAnswer:
+    return TransportAnswer(status, {"content-type": "application/json"}, json.dumps(body))
+
+
+NOT_FOUND = text(404, "not found")
+AWAY = text(503, "unavailable")
+
+
+class FakeTally:
+    """A transport that takes events as Tally does: by their identity, a batch as a whole or not at all."""
+
+    def __init__(self) -> None:
         self.company = "company-1"
         self.counted: dict[tuple[str, ...], dict[str, Any]] = {}
         self.received = 0
         """How many events were accepted, repeats as well."""
         self.batches: list[bytes] = []
         self.looked_up: list[str] = []
+        self.requests: list[TransportRequest] = []
         self.ids: dict[str, str] = {}
         """By `account acme`."""
-        self.fate: Callable[[int], HttpAnswer | Exception | None] = lambda n: None
+        self.fate: Callable[[int], TransportAnswer | Exception | None] = lambda n: None
         """What happens to batch n: an answer, a lost connection, or nothing special."""
         self.is_away = False
         self.fault: Callable[[dict[str, Any]], str | None] = lambda event: None
@@ -40,7 +51,27 @@ class FakeTarget:
         self.is_slow.set()
         self._lock = threading.Lock()
 
-    def send(self, body: bytes) -> HttpAnswer:
+    def client(self, url: str = "http://tally.test", **options: Any) -> Tally:
+        return Tally(url, **{"api_key": KEY, "transport": self, **options})
+
+    def send(self, request: TransportRequest) -> TransportAnswer:
+        self.requests.append(request)
+        path = urlsplit(request.url).path
+        found = re.fullmatch(r"/v2/(account|metric)s/external-id/([^/]+)", path)
+        if path == "/v2/events/batch":
+            return self._report(request.body or b"")
+        if self.is_away:
+            return AWAY
+        if found is not None:
+            return self._find(found[1], unquote(found[2]))
+        if path == "/v2/accounts":
+            return self._create_account(json.loads(request.body or b"")["external_id"])
+        return json_of(200, {"company": {"id": self.company}})
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def _report(self, body: bytes) -> TransportAnswer:
         with self._lock:
             self.batches.append(body)
             n = len(self.batches) - 1
@@ -50,34 +81,25 @@ class FakeTarget:
             raise fate
         return fate if fate is not None else self.take(body)
 
-    def take(self, body: bytes) -> HttpAnswer:
+    def take(self, body: bytes) -> TransportAnswer:
         events = json.loads(body)["events"]
         faults = [f"events[{n}].{why}" for n, event in enumerate(events) if (why := self.fault(event)) is not None]
         if faults:
-            return HttpAnswer(422, "\n".join(faults), "text/plain")
+            return text(422, "\n".join(faults))
         with self._lock:
             self.received += len(events)
             for event in events:
                 names = ("account_id", "metric_id", "currency", "occurred_at", "idempotency_key")
                 self.counted.setdefault(tuple(str(event.get(name)) for name in names), event)
-        return HttpAnswer(202, json.dumps({"accepted": len(events)}), JSON)
+        return json_of(202, {"accepted": len(events)})
 
-    def find(self, kind: str, external_id: str) -> HttpAnswer:
+    def _find(self, kind: str, external_id: str) -> TransportAnswer:
         self.looked_up.append(f"{kind} {external_id}")
-        if self.is_away:
-            return AWAY
         id = self.ids.get(f"{kind} {external_id}")
-        return NOT_FOUND if id is None else HttpAnswer(200, json.dumps({"id": id}), JSON)
+        return NOT_FOUND if id is None else json_of(200, {"id": id})
 
-    def create_account(self, external_id: str) -> HttpAnswer:
-        id = self.ids.setdefault(f"account {external_id}", f"account_{len(self.ids):032x}")
-        return HttpAnswer(200, json.dumps({"id": id}), JSON)
-
-    def caller(self) -> HttpAnswer:
-        return AWAY if self.is_away else HttpAnswer(200, json.dumps({"company": {"id": self.company}}), JSON)
-
-    def close(self) -> None:
-        """There is nothing to close."""
+    def _create_account(self, external_id: str) -> TransportAnswer:
+        return json_of(200, {"id": self.ids.setdefault(f"account {external_id}", f"account_{len(self.ids):032x}")})
 
     @property
     def keys(self) -> list[str]:
@@ -86,9 +108,9 @@ class FakeTarget:
 
 
 class FakeServer:
-    """Serves a FakeTarget, for reporters in other processes."""
+    """Serves a FakeTally, for reporters in other processes."""
 
-    def __init__(self, target: FakeTarget) -> None:
+    def __init__(self, tally: FakeTally) -> None:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -96,19 +118,19 @@ class FakeServer:
                 """Nothing is printed."""
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                headers = {name.lower(): value for name, value in self.headers.items()}
                 try:
-                    self.answer(target.send(body))
+                    self.answer(tally.send(TransportRequest(self.command, self.path, headers, body, 0)))
                 except OSError:
                     self.close_connection = True
 
-            def do_GET(self) -> None:
-                self.answer(target.caller())
+            do_GET = do_POST
 
-            def answer(self, answer: HttpAnswer) -> None:
+            def answer(self, answer: TransportAnswer) -> None:
                 content = answer.text.encode()
                 self.send_response(answer.status)
-                self.send_header("content-type", answer.content_type or "text/plain")
+                self.send_header("content-type", answer.headers["content-type"])
                 self.send_header("content-length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
