@@ -48,7 +48,7 @@ const isLong = (file) => file.startsWith('long/')
 const isQuick = (file) => !isSlow(file) && !isOfProcesses(file) && !isLong(file)
 const textOf = (file) => readFileSync(path.join(TESTS, `${file}.test.ts`), 'utf8')
 /** Whether FAULT_LONG=1 makes a file longer. */
-const hasLongForm = (file) => file.startsWith('faults/') || textOf(file).includes('FAULT_LONG')
+const hasLongForm = (file) => file.startsWith('faults/') || /\b(FAULT_LONG|IS_LONG)\b/.test(textOf(file))
 /** Whether a file tests over HTTP alone, whatever serves it. */
 const isOverHttp = (file) =>
   /^(contract|services\/api|services\/test-area)\//.test(file) ||

@@ -6,17 +6,23 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { Tally } from '../../../clients/sdk/src/node.ts'
 import { UsageReporter } from '../../../clients/sdk/src/reporter/index.ts'
+import { SPOOL_TIMINGS } from '../../../clients/sdk/src/reporter/spool/spool.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { readSdkOperations, type SdkOperation } from '../../../tools/generate/sdk-operations.ts'
 import { makeRequestWorld, type Request, TRIES, type World } from '../../contract/requests.ts'
 import { ApiClient } from '../../support/api-client.ts'
+import { IS_LONG } from '../../support/fault-seed.ts'
+import { faultyProxy } from '../../support/faulty-proxy.ts'
 import { copyPrograms, installPython, requirePrograms, runIn } from '../../support/programs.ts'
 import { shareTallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
+import { runTally } from '../cli/run-tally.ts'
+import type { ReportOrder } from '../sdk/reporter/report.main.ts'
 
 /** Long, because the first run fetches packages over the network. FAULT_LONG=1 kills reporters over many more events. */
-const TIMEOUT_MS = process.env['FAULT_LONG'] === '1' ? 1_800_000 : 600_000
+const TIMEOUT_MS = IS_LONG ? 1_800_000 : 600_000
+const SPOOLED = IS_LONG ? 100_000 : 1_000
 
 /** A request as the arguments of a method: those of the path, then query and body. */
 function argumentsOf({ path: template, query, body }: SdkOperation, request: Request) {
@@ -171,6 +177,41 @@ describe('the client for Python', function () {
       expect(quantity).to.equal(`${n}.000000000000000001`)
       expect(properties).to.deep.equal({ text: 'ä\u2028\n😀', n: [null, n, 0.5] })
     }
+  })
+
+  it('leaves a spool that `tally reporter drain` sends', async () => {
+    let isAway = true
+    const proxy = await faultyProxy(env['TALLY_TEST_URL'] ?? '', () => (isAway ? { status: 503 } : 'pass'))
+    const apiKey = env['TALLY_TEST_LIVE_KEY'] ?? ''
+    const api = new ApiClient(proxy.target, apiKey)
+    const account = await api.create<{ id: string }>('/v2/accounts', { name: 'Acme' })
+    const metric = await api.create<{ id: string }>('/v2/metrics', { name: 'tokens' })
+    const dir = path.join(folder, 'spools/drained')
+    const order: ReportOrder = {
+      url: proxy.url,
+      apiKey,
+      options: { spool: { dir } },
+      timings: SPOOL_TIMINGS,
+      event: { account: account.id, metric: metric.id, quantity: '0.1' },
+      run: 'python',
+      events: SPOOLED,
+      wave: SPOOLED,
+      pauseMs: 0,
+      end: 'nothing',
+      adds: true,
+    }
+    await runIn(folder, 'venv/bin/python', ['tests/report_usage.py', JSON.stringify(order)])
+    isAway = false
+    const given = { env: { TALLY_URL: proxy.url, TALLY_API_KEY: apiKey } }
+    const { code, out, err } = await runTally(['reporter', 'drain', dir], given)
+    expect(code, err).to.equal(0)
+    expect(JSON.parse(out)).to.include({ accepted: SPOOLED, rejected: 0, left: 0 })
+    await until(async () => {
+      const at = `/v2/accounts/${account.id}/balance?metric_id=${metric.id}`
+      const { body } = await api.get<{ usage_total: string }>(at)
+      return body.usage_total === String(SPOOLED / 10)
+    }, 60_000)
+    await proxy.close()
   })
 
   it('has a guide whose code runs', async () => {

@@ -19,10 +19,12 @@ export interface ReporterProcess {
 
 const MAIN = path.join(PROJECT_ROOT, 'dist/test/clients/sdk/reporter/report.main.js')
 
-export function startReporter(order: ReportOrder): ReporterProcess {
-  const child = spawn(process.execPath, ['--enable-source-maps', MAIN, JSON.stringify(order)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+export const startReporter = (order: ReportOrder): ReporterProcess =>
+  startProgram(order, process.execPath, ['--enable-source-maps', MAIN])
+
+/** Starts a program that takes the order as its last argument, and says what `report.main.ts` says. */
+export function startProgram(order: ReportOrder, program: string, words: readonly string[]): ReporterProcess {
+  const child = spawn(program, [...words, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'pipe'] })
   endWithUs(child)
   const [tried, safe] = [new Set<string>(), new Set<string>()]
   let [rest, output] = ['', '']
