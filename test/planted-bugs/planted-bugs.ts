@@ -2570,9 +2570,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the sdk takes the login page of a network for an answer of Tally',
     file: 'clients/sdk/src/core/answers.ts',
-    right: '  if (status >= 400) return { error: apiErrorOf(answer, facts) }\n',
+    right: '  if (isTallysError(answer)) return { error: apiErrorOf(answer, facts) }\n',
     wrong:
-      '  if (status >= 400) return { error: apiErrorOf(answer, facts) }\n  if (status < 300 && !text.startsWith("{")) return { value: {} }\n',
+      '  if (isTallysError(answer)) return { error: apiErrorOf(answer, facts) }\n  if (status < 300 && !text.startsWith("{")) return { value: {} }\n',
     suites: ['clients/sdk/errors'],
   },
   {
@@ -2750,6 +2750,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['clients/sdk/reporter/core', 'clients/sdk/reporter/usage-reporter'],
   },
   {
+    name: 'the SDK takes the 404 of another server for an answer of Tally',
+    file: 'clients/sdk/src/core/faults.ts',
+    right: "return isPlain && (status !== 404 || text.trim() === 'not found')",
+    wrong: 'return isPlain',
+    suites: ['clients/sdk/errors', 'clients/sdk/reporter/core'],
+  },
+  {
     name: 'the command line sends the key of a profile to any address',
     file: 'clients/cli/src/connection.ts',
     right: '  isBound: true,\n})\n',
@@ -2787,7 +2794,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "a child of a Python process sends its parent's queue",
     file: 'clients/python/src/tally/reporter/_usage_reporter.py',
-    right: '        self._engine = Engine(self._target, self._options)\n\n\n',
+    right: '        self._engine = Engine(self._tally, self._options)\n\n\n',
     wrong: '        return\n\n\n',
     suites: ['clients/python/python'],
   },

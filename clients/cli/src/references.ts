@@ -30,8 +30,7 @@ export async function sourceOf(client: Tally, text: string, signal: AbortSignal)
 const named =
   (kind: 'account' | 'metric', text: string) =>
   (err: unknown): never => {
-    // A proxy without that path answers with 404, too.
-    if (!NotFoundError.is(err) || err.text.trim() !== 'not found') throw err
+    if (!NotFoundError.is(err)) throw err
     throw new StartupError(
       `there is no ${kind} with the id or external id ${text}; tally ${kind}s list shows all`,
     )

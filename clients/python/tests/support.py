@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +18,9 @@ from anyio.from_thread import BlockingPortal
 
 from tally import AsyncPage, AsyncPages, Tally
 from tally.testing import AsyncMemoryTransport, MemoryAnswer, MemoryRequest, MemoryTransport
+
+VECTORS = Path(os.environ.get("TALLY_TEST_VECTORS") or Path(__file__).parents[2] / "vectors")
+"""What the clients of all languages must do."""
 
 
 class Blocking:

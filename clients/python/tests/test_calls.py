@@ -35,7 +35,7 @@ class TestRetries:
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 415, 422, 501])
     def test_it_is_not_sent_again_after(self, client: Any, status: int) -> None:
         scripted = Scripted(client, [failed(status)])
-        with pytest.raises(tally.ApiError):
+        with pytest.raises(tally.TallyError):
             scripted.tally.accounts.get("account_1")
         assert len(scripted.requests) == 1
 

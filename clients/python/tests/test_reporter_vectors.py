@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
+from support import VECTORS as FOLDER
 
 from tally import TransportAnswer
 from tally.reporter import _lines
@@ -25,8 +24,7 @@ from tally.reporter._outcome import (
     outcome_of,
 )
 
-VECTORS_FILE = Path(os.environ.get("TALLY_TEST_VECTORS") or Path(__file__).parents[2] / "vectors") / "reporter.json"
-VECTORS: dict[str, Any] = json.loads(VECTORS_FILE.read_text())
+VECTORS: dict[str, Any] = json.loads((FOLDER / "reporter.json").read_text())
 
 
 def answer_from(given: dict[str, Any]) -> TransportAnswer:

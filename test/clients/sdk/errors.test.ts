@@ -1,7 +1,12 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
+import { parseFaults } from '../../../clients/sdk/src/core/faults.ts'
+import { parseRetryAfter } from '../../../clients/sdk/src/core/retries.ts'
 import * as sdk from '../../../clients/sdk/src/node.ts'
 import { OPERATIONS } from '../../../clients/sdk/src/operations.gen.ts'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { scriptedClient, type Step } from './scripted-client.ts'
 
@@ -22,6 +27,12 @@ const CLASSES = {
   504: sdk.ServerError,
 } as const
 
+interface ClientVectors {
+  errors: { status: number; content_type?: string; text: string; error: string }[]
+  faults: { text: string; faults: unknown[] }[]
+  retry_after: { header: string; now: number; ms: number | null }[]
+}
+
 const EVENT = { account_id: 'account_1', metric_id: 'metric_1', quantity: '1' }
 const failureWith = async (step: Step) => {
   const { tally } = scriptedClient([step], { maxRetries: 0 })
@@ -31,14 +42,15 @@ const failureWith = async (step: Step) => {
 describe('errors of the SDK', () => {
   it('have a class for each status', async () => {
     for (const [code, Class] of Object.entries(CLASSES)) {
-      const err = await failureWith({ status: Number(code), body: 'a text' })
+      const text = code === '404' ? 'not found' : 'a text'
+      const err = await failureWith({ status: Number(code), body: text })
       expect(err, code).to.be.instanceOf(Class)
       expect(sdk.ApiError.is(err) && [err.name, err.status, err.text], code).to.deep.equal([
         Class.kind,
         Number(code),
-        'a text',
+        text,
       ])
-      expect((err as Error).message).to.equal('a text (reportEvents)')
+      expect((err as Error).message).to.equal(`${text} (reportEvents)`)
     }
     const teapot = await failureWith({ status: 418, body: '' })
     expect(sdk.ApiError.is(teapot) && teapot.message).to.equal('status 418 (reportEvents)')
@@ -67,6 +79,22 @@ describe('errors of the SDK', () => {
     expect(sdk.ConnectionError.is(err)).to.equal(false)
     for (const other of [undefined, null, 'text', new Error('x'), {}])
       expect(sdk.TallyError.is(other)).to.equal(false)
+  })
+
+  it('are what the vectors of all languages say', async () => {
+    const at = path.join(PROJECT_ROOT, 'clients/vectors/client.json')
+    const vectors = JSON.parse(await readFile(at, 'utf8')) as ClientVectors
+    for (const { status, content_type: type = '', text, error } of vectors.errors) {
+      const headers = type === '' ? {} : { 'content-type': type }
+      const transport = { send: () => Promise.resolve({ status, headers, text }) }
+      const tally = new sdk.Tally({ url: 'http://tally.test', apiKey: 'k', maxRetries: 0, transport })
+      const err = await failureOf(tally.caller.get())
+      expect(sdk.TallyError.is(err) && err.name, `${status} ${type} ${text}`).to.equal(error)
+    }
+    for (const { text, faults } of vectors.faults)
+      expect(parseFaults(text).map((one) => [one.index ?? null, one.field, one.reason])).to.deep.equal(faults)
+    for (const { header, now, ms } of vectors.retry_after)
+      expect(parseRetryAfter(header, now), header).to.equal(ms ?? undefined)
   })
 
   it('name the faults of the text', async () => {

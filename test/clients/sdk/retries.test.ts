@@ -19,7 +19,7 @@ const EVENT = { account_id: 'account_1', metric_id: 'metric_1', quantity: '1' }
 const status = (code: number, headers: Record<string, string> = {}): Step => ({
   status: code,
   headers,
-  body: 'try again',
+  body: code === 404 ? 'not found' : 'try again',
 })
 const FAILURES: readonly Step[] = ['cut', ...[408, 429, 500, 502, 503, 504].map((code) => status(code))]
 

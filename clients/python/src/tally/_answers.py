@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._errors import CallFacts, NotTallyError, TallyError, api_error_of
+from ._errors import CallFacts, NotTallyError, TallyError, api_error_of, is_tallys_error
 
 if TYPE_CHECKING:
     from ._operation import Operation
@@ -21,7 +21,7 @@ def judge(operation: Operation, sent: object, answer: TransportAnswer, facts: Ca
 
     sent: the body of the request, before it became text
     """
-    if answer.status >= 400:
+    if is_tallys_error(answer):
         return api_error_of(answer, facts)
 
     def not_tally(why: str) -> NotTallyError:

@@ -194,6 +194,20 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 }
 
 
+def is_tallys_error(answer: TransportAnswer) -> bool:
+    """Whether an answer is an error of Tally, which are plain text.
+
+    Other servers have other pages for what is not found.
+    """
+    status = answer.status
+    # A proxy may also find that a request is too large, or Tally away. It means the same then.
+    if status < 400 or status >= 500 or status in (408, 413, 429):
+        return status >= 400
+    is_text = re.match(r"text/plain\b", answer.headers.get("content-type", "text/plain"), re.IGNORECASE) is not None
+    is_plain = is_text and not answer.text.lstrip().startswith("<")
+    return is_plain and (status != 404 or answer.text.strip() == "not found")
+
+
 def api_error_of(answer: TransportAnswer, facts: CallFacts) -> ApiError:
     """Makes the error of an answer with a status of 400 or above."""
     other = ServerError if answer.status >= 500 else ApiError

@@ -30,7 +30,7 @@ class MemoryRequest:
 @dataclass(frozen=True)
 class MemoryAnswer:
     body: object = field(default_factory=dict[str, object])
-    """A text stays as it is, everything else becomes JSON."""
+    """A text stays as it is, everything else becomes JSON. Errors of Tally are text."""
     status: int | None = None
     """200 when it is left out, or 202 for reports and corrections."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -81,10 +81,12 @@ def _request_of(request: TransportRequest) -> MemoryRequest:
 
 def _answer_of(request: MemoryRequest, given: MemoryAnswer) -> TransportAnswer:
     is_report = request.method != "GET" and request.path.startswith("/v2/events")
-    is_text = isinstance(given.body, str)
+    status = given.status if given.status is not None else 202 if is_report else 200
+    body = given.body if status < 400 or given.body != {} else "not found" if status == 404 else ""
+    is_text = isinstance(body, str)
     headers = {name.lower(): value for name, value in given.headers.items()}
     return TransportAnswer(
-        status=given.status if given.status is not None else 202 if is_report else 200,
+        status=status,
         headers={"content-type": "text/plain" if is_text else "application/json", **headers},
-        text=given.body if isinstance(given.body, str) else json.dumps(given.body),
+        text=body if isinstance(body, str) else json.dumps(body),
     )

@@ -1,5 +1,6 @@
 import { apiErrorOf } from './api-errors.ts'
 import { type CallFacts, NotTallyError, type TallyError } from './errors.ts'
+import { isTallysError } from './faults.ts'
 import type { OperationFacts } from './operation-facts.ts'
 import { miscounted } from './reports.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -20,7 +21,7 @@ export function judge(
   facts: CallFacts,
 ): Judged {
   const { status, text } = answer
-  if (status >= 400) return { error: apiErrorOf(answer, facts) }
+  if (isTallysError(answer)) return { error: apiErrorOf(answer, facts) }
   const notTally = (why: string) => ({
     error: new NotTallyError(`the answer is not Tally's: ${why}`, { status, text }, facts),
   })

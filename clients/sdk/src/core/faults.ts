@@ -1,3 +1,15 @@
+import type { TransportAnswer } from './transport.ts'
+
+/** What a proxy may find as well: that a request is too large, or Tally away. It means the same then. */
+const isAnybodys = (status: number): boolean => status >= 500 || [408, 413, 429].includes(status)
+
+/** Whether an answer is an error of Tally, which are plain text. Other servers have other pages for what is not found. */
+export function isTallysError({ status, headers, text }: TransportAnswer): boolean {
+  if (status < 400 || isAnybodys(status)) return status >= 400
+  const isPlain = /^text\/plain\b/i.test(headers['content-type'] ?? 'text/plain') && !/^\s*</.test(text)
+  return isPlain && (status !== 404 || text.trim() === 'not found')
+}
+
 /** A part of the request that Tally refuses. */
 export interface Fault {
   /** The place in `events` or `corrections`; undefined when the request has no such list. */

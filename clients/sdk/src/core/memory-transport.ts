@@ -16,7 +16,7 @@ export interface MemoryAnswer {
   /** 200 when it is left out, or 202 for reports and corrections. */
   status?: number
   headers?: Readonly<Record<string, string>>
-  /** An object becomes JSON, a text stays as it is. */
+  /** An object becomes JSON, a text stays as it is. Errors of Tally are text. */
   body?: unknown
 }
 
@@ -49,16 +49,18 @@ export function memoryTransport(
       }
       requests.push(request)
       const given = await answer(request)
-      const isText = typeof given.body === 'string'
+      const status = given.status ?? (isReport(request) ? 202 : 200)
+      const content = given.body ?? (status < 400 ? {} : status === 404 ? 'not found' : '')
+      const isText = typeof content === 'string'
       return {
-        status: given.status ?? (isReport(request) ? 202 : 200),
+        status,
         headers: {
           'content-type': isText ? 'text/plain' : 'application/json',
           ...Object.fromEntries(
             Object.entries(given.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
           ),
         },
-        text: isText ? (given.body as string) : JSON.stringify(given.body ?? {}),
+        text: isText ? content : JSON.stringify(content),
       }
     },
   }

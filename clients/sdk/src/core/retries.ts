@@ -52,6 +52,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 
 /** @returns milliseconds since 1970; undefined when there is no valid date */
 export function parseDate(header: string | undefined): number | undefined {
-  const at = header === undefined ? Number.NaN : Date.parse(header)
+  // JavaScript reads a date in much else, such as -1.
+  const at = header?.endsWith('GMT') === true ? Date.parse(header) : Number.NaN
   return Number.isNaN(at) ? undefined : at
 }

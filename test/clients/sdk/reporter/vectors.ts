@@ -94,6 +94,10 @@ const ANSWERS: ReporterVectors['answers'] = [
   one({ status: 400, text: '<html>no</html>' }, blocked('400 <html>no</html>')),
   one({ status: 422, text: 'no', content_type: 'text/html; charset=utf-8' }, blocked('422 no')),
   one(
+    { status: 400, text: '{"error":"no"}', content_type: 'application/json' },
+    blocked('400 {"error":"no"}'),
+  ),
+  one(
     { status: 413, text: '<html>large</html>', content_type: 'text/html' },
     { kind: 'refused', text: '413 <html>large</html>', faults: [] },
   ),
@@ -156,6 +160,7 @@ const LOOK_UPS: ReporterVectors['look_ups'] = [
   lookUp({ status: 200, text: '<html>' }, foreign(200)),
   lookUp({ status: 404, text: 'not found' }, { kind: 'missing', text: 'there is no account acme:1' }),
   lookUp({ status: 404, text: 'no such page' }, blocked('404 no such page')),
+  lookUp({ status: 404, text: 'not found', content_type: 'text/html' }, blocked('404 not found')),
   lookUp({ status: 401, text: 'no' }, blocked('401 no')),
   lookUp({ status: 503, text: 'no', retry_after: '2' }, failing('503 no', 2_000)),
 ]

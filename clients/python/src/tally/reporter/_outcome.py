@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .._errors import parse_faults
+from .._errors import is_tallys_error, parse_faults
 from .._retries import parse_date, parse_retry_after
 from .._transport import TransportAnswer
 
@@ -82,7 +81,7 @@ def outcome_of(answer: TransportAnswer, count: int, occurred_at_of: Callable[[in
     # A proxy may also find a body too large, and a smaller one may pass.
     if status == 413:
         return Refused(_describe(answer), ())
-    if status in (400, 422) and not _is_markup(answer):
+    if status in (400, 422) and is_tallys_error(answer):
         faults = tuple(fault for fault in _faults_in(answer.text) if fault.index < count)
         return Refused(_describe(answer), _with_lead(faults, answer, occurred_at_of) if status == 422 else faults)
     return _failure_of(answer, now)
@@ -95,8 +94,7 @@ def look_up_outcome_of(answer: TransportAnswer, name: str, now: float) -> LookUp
         return Found(id)
     if 200 <= answer.status < 300:
         return _not_tallys(answer)
-    # Why the text is compared: a proxy that has no such route answers with 404 as well.
-    if answer.status == 404 and answer.text.strip() == "not found":
+    if answer.status == 404 and is_tallys_error(answer):
         return Missing(f"there is no {name.replace(':', ' ', 1)}")
     return _failure_of(answer, now)
 
@@ -117,12 +115,6 @@ def _failure_of(answer: TransportAnswer, now: float) -> Failing | Blocked:
 
 def _not_tallys(answer: TransportAnswer) -> Blocked:
     return Blocked(f"{answer.status}, but not as Tally answers: is this the URL of a Tally?")
-
-
-def _is_markup(answer: TransportAnswer) -> bool:
-    """Tally's errors are plain text. A page is from something in between."""
-    is_page = re.search(r"\bhtml\b", answer.headers.get("content-type", ""), re.IGNORECASE) is not None
-    return is_page or answer.text.lstrip().startswith("<")
 
 
 def _describe(answer: TransportAnswer) -> str:

@@ -1,4 +1,4 @@
-import { faultText, parseFaults } from '../../core/faults.ts'
+import { faultText, isTallysError, parseFaults } from '../../core/faults.ts'
 import { parseDate, parseRetryAfter } from '../../core/retries.ts'
 import type { TransportAnswer } from '../../core/transport.ts'
 import type { Blocked, Failing, Fault, LookUpOutcome, Outcome } from './outcome.ts'
@@ -23,7 +23,7 @@ export function outcomeOf(
     return status === 202 && acceptedIn(text) === count ? { kind: 'accepted' } : notTallys(answer)
   // A proxy may also find a body too large, and a smaller one may pass.
   if (status === 413) return { kind: 'refused', text: describe(answer), faults: [] }
-  if ((status === 400 || status === 422) && !isMarkup(answer)) {
+  if ((status === 400 || status === 422) && isTallysError(answer)) {
     const faults = faultsIn(text).filter(({ index }) => index < count)
     return {
       kind: 'refused',
@@ -39,8 +39,7 @@ export function lookUpOutcomeOf(answer: TransportAnswer, name: string, now: numb
   const id = answer.status === 200 ? idIn(answer.text) : undefined
   if (id !== undefined) return { kind: 'found', id }
   if (isSuccess(answer.status)) return notTallys(answer)
-  // Why the text is compared: a proxy that has no such route answers with 404 as well.
-  if (answer.status === 404 && answer.text.trim() === 'not found')
+  if (answer.status === 404 && isTallysError(answer))
     return { kind: 'missing', text: `there is no ${name.replace(':', ' ')}` }
   return failureOf(answer, now)
 }
@@ -63,10 +62,6 @@ const notTallys = ({ status }: TransportAnswer): Blocked => ({
   kind: 'blocked',
   text: `${status}, but not as Tally answers: is this the URL of a Tally?`,
 })
-
-/** Tally's errors are plain text. A page is from something in between. */
-const isMarkup = ({ headers, text }: TransportAnswer): boolean =>
-  /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*</.test(text)
 
 function describe({ status, text }: TransportAnswer): string {
   const [line = ''] = text.split('\n')
