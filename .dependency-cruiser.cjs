@@ -87,13 +87,6 @@ module.exports = {
       },
     },
     {
-      name: 'programs-use-the-sdk',
-      comment: 'One client sends the requests of all programs. The port of analysts is no part of the API.',
-      severity: 'error',
-      from: { path: '^clients/(billing|core|reporter)/' },
-      to: { path: '^(node:)?(http|https|http2|net|tls)(/|$)' },
-    },
-    {
       name: 'sdk-stands-alone',
       comment: 'It is published alone, without a package. The types of the contract are copied into it.',
       severity: 'error',
@@ -123,14 +116,14 @@ module.exports = {
       to: { pathNot: '^clients/sdk/src/(reporter/core/|core/(faults|retries|transport)\\.ts$)' },
     },
     {
-      name: 'the-command-line-uses-the-entries-of-the-sdk',
+      name: 'programs-use-the-entries-of-the-sdk',
       comment:
-        'The command line opens no socket. It calls Tally as every user of the SDK can, by the entries of its package, so that build.js can replace these imports by the package.',
+        'One client sends the requests of all programs. They take it from the entries of its package, so that clients/cli/build.js can replace these imports by the package. The port of analysts is no part of the API.',
       severity: 'error',
-      from: { path: '^clients/cli/' },
+      from: { path: '^clients/(billing|cli|core|reporter)/' },
       to: {
-        path: '^(clients/sdk/src/|(node:)?(http|https|http2|net|tls|dgram)$|undici)',
-        pathNot: '^clients/sdk/src/(node|reporter/index)\\.ts$',
+        path: '^(clients/sdk/src/|(node:)?(http|https|http2|net|tls|dgram)(/|$)|undici)',
+        pathNot: '^clients/sdk/src/(node|reporter/(index|internal))\\.ts$',
       },
     },
     {

@@ -7,8 +7,7 @@ import path from 'node:path'
 
 const here = import.meta.dirname
 const dist = path.join(here, 'dist')
-const cli = path.join(dist, 'clients/cli/')
-const main = path.join(cli, 'src/tally.main.js')
+const main = path.join(dist, 'clients/cli/src/tally.main.js')
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const { dependencies } = JSON.parse(readFileSync(path.join(here, 'package.json'), 'utf8'))
 
@@ -16,6 +15,7 @@ const { dependencies } = JSON.parse(readFileSync(path.join(here, 'package.json')
 const ENTRIES = {
   [path.join(dist, 'clients/sdk/src/node.js')]: '@tally-metering/sdk',
   [path.join(dist, 'clients/sdk/src/reporter/index.js')]: '@tally-metering/sdk/reporter',
+  [path.join(dist, 'clients/sdk/src/reporter/internal.js')]: '@tally-metering/sdk/internal',
 }
 const IMPORT = /(\bfrom |\bimport\(|\bimport )(['"])([^'"]+)\2/g
 
@@ -39,9 +39,7 @@ function visit(file) {
       return whole
     }
     const target = path.resolve(path.dirname(file), name)
-    // Programs that are handed on to may use parts of the SDK that its package does not export. They keep copies of all
-    // that they use, because a client of one copy is a stranger to the functions of another.
-    const entry = file.startsWith(cli) ? ENTRIES[target] : undefined
+    const entry = ENTRIES[target]
     if (entry !== undefined) return `${before}${quote}${entry}${quote}`
     if (existsSync(target)) visit(target)
     return whole

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import { mayRetry, retryWaitMs } from '../sdk/src/core/retries.ts'
 import {
   AbortedError,
   ApiError,
@@ -9,6 +8,7 @@ import {
   type Tally,
   TallyError,
 } from '../sdk/src/node.ts'
+import { mayRetry, retryWaitMs } from '../sdk/src/reporter/internal.ts'
 
 /** A request that is sent again. */
 export interface Retry {

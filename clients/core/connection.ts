@@ -25,7 +25,7 @@ export interface ConnectionValues {
 
 /** The address of Tally, the API key, and how long requests are tried again. */
 export interface ConnectionSettings {
-  baseUrl: URL
+  url: string
   apiKey: string
   /** The source of the key, for messages: a file or a variable. */
   keySource: string
@@ -60,24 +60,24 @@ export async function readConnection(
   const retryForMs = numberOption('retry-for', values['retry-for'], RETRY_FOR_S) * 1_000
   const named = values['key-file']
   if (findConnection !== undefined) {
-    const { url, ...found } = await findConnection({ url: values.url, keyFile: named }, keyFileName)
-    return { baseUrl: new URL(url), ...found, retryForMs }
+    const found = await findConnection({ url: values.url, keyFile: named }, keyFileName)
+    return { ...found, retryForMs }
   }
   const read = new EnvReader(env)
   const port = readPort(read, 'PORT', 'the port of the HTTP API', 0)
   const dataDir = readDataDir(read)
   const envKey = read.optional('TALLY_API_KEY', { about: 'the API key', secret: true })
   read.done()
-  const baseUrl = parseUrl(
-    values.url ?? `http://${port > 0 ? `127.0.0.1:${port}` : await readAddress(dataDir)}`,
-  )
+  const given = values.url ?? `http://${port > 0 ? `127.0.0.1:${port}` : await readAddress(dataDir)}`
+  const url = readUrl(given, '--url')
   if (named === undefined && envKey !== undefined)
-    return { baseUrl, apiKey: checkKey(envKey, 'TALLY_API_KEY'), keySource: 'TALLY_API_KEY', retryForMs }
+    return { url, apiKey: requireKey(envKey, 'TALLY_API_KEY'), keySource: 'TALLY_API_KEY', retryForMs }
   const keyFile = named === undefined ? path.resolve(dataDir, keyFileName) : typedPath(named, env)
-  return { baseUrl, apiKey: checkKey(await readKey(keyFile), keyFile), keySource: keyFile, retryForMs }
+  return { url, apiKey: requireKey(await readKey(keyFile), keyFile), keySource: keyFile, retryForMs }
 }
 
-function checkKey(text: string, source: string): string {
+/** @throws StartupError when text is not a key */
+export function requireKey(text: string, source: string): string {
   const key = text.trim()
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw new StartupError(`there is no API key in ${source}`)
@@ -90,12 +90,22 @@ const readAddress = (dataDir: string): Promise<string> =>
     () => `127.0.0.1:${DEFAULT_PORT}`,
   )
 
-function parseUrl(text: string): URL {
+/**
+ * Reads an address of Tally.
+ *
+ * @param name what it is called in an error
+ * @returns it without a slash at its end
+ * @throws UsageError when it is none
+ */
+export function readUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol))
-    throw new UsageError(`--url must start with http:// or https://, not ${JSON.stringify(text)}`)
-  if (/\/v2\/?$/.test(url.pathname)) throw new UsageError(`--url must not end in /v2: ${text}`)
-  return url
+    throw new UsageError(`${name} must start with http:// or https://, not ${JSON.stringify(text)}`)
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(`${name} must not contain a password: others can see it`)
+  const pathname = url.pathname.replace(/\/+$/, '')
+  if (pathname.endsWith('/v2')) throw new UsageError(`${name} must not end in /v2: ${text}`)
+  return url.origin + pathname
 }
 
 function readKey(file: string): Promise<string> {
@@ -107,19 +117,15 @@ function readKey(file: string): Promise<string> {
   })
 }
 
-/** Formats a URL without a slash at its end, and without its password. */
-export const showUrl = ({ protocol, host, pathname }: URL): string =>
-  `${protocol}//${host}${pathname.replace(/\/$/, '')}`
-
 /** Makes the connection to Tally. Nothing is sent yet. */
 export function connect(
-  { baseUrl, apiKey, keySource, retryForMs }: ConnectionSettings,
+  { url, apiKey, keySource, retryForMs }: ConnectionSettings,
   connectionsMax: number,
   signal: AbortSignal,
   onRetry: (retry: Retry) => void,
 ): Connection {
   const tally = new Tally({
-    url: baseUrl.href,
+    url,
     apiKey,
     maxSockets: connectionsMax,
     timeoutMs: REQUEST_TIMEOUT_MS,
@@ -132,7 +138,7 @@ export function connect(
   }
   signal.addEventListener('abort', cutLater, { once: true })
   return {
-    ask: asking({ tally, place: { url: showUrl(baseUrl), keySource }, retryForMs, signal, onRetry }),
+    ask: asking({ tally, place: { url, keySource }, retryForMs, signal, onRetry }),
     close: () => {
       signal.removeEventListener('abort', cutLater)
       tally.close()

@@ -14,6 +14,8 @@ export interface ProgramContext {
   screen: NodeJS.WriteStream | undefined
   /** Aborted when the program is asked to stop. */
   signal: AbortSignal
+  /** How it was called, if not by npm: `tally import`. */
+  command?: string | undefined
   /** Finds the address and the key, in place of the program's own rules. `tally` has profiles. */
   findConnection?: FindConnection | undefined
 }
@@ -29,6 +31,11 @@ type FindConnection = (
 
 /** @returns the exit code */
 export type Program = (context: ProgramContext) => Promise<number>
+
+/** Prints the help of a program, which is written for npm, with the command as it was called. */
+export function printHelp({ out, command }: Pick<ProgramContext, 'out' | 'command'>, help: string): void {
+  out(command === undefined ? help : help.replaceAll(/npm run [\w-]+ --/g, command))
+}
 
 export const EXIT_OK = 0
 export const EXIT_FAILED = 1

@@ -1,11 +1,14 @@
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Ask } from '../core/ask.ts'
-import { callsOf } from '../sdk/src/core/client.ts'
 import { ApiError } from '../sdk/src/node.ts'
-import { OPERATIONS } from '../sdk/src/operations.gen.ts'
-import { outcomeOf } from '../sdk/src/reporter/core/answers.ts'
-import type { Outcome } from '../sdk/src/reporter/core/outcome.ts'
-import { type QueuedEvent, ReporterCore } from '../sdk/src/reporter/core/reporter-core.ts'
+import {
+  callsOf,
+  OPERATIONS,
+  type Outcome,
+  outcomeOf,
+  type QueuedEvent,
+  ReporterCore,
+} from '../sdk/src/reporter/internal.ts'
 
 interface BatchResult<E> {
   accepted: number

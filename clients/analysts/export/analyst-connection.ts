@@ -6,7 +6,6 @@ import { readDataDir, readPort } from '../../../shared/config/common-settings.ts
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { showUrl } from '../../core/connection.ts'
 import { typedPath } from '../../core/typed-path.ts'
 
 export interface AnalystValues {
@@ -76,6 +75,10 @@ export async function readAnalystSettings(
   const file = named === undefined ? path.resolve(dataDir, PASSWORD_FILE) : typedPath(named, env)
   return { ...settings, password: await readPassword(file), passwordSource: file }
 }
+
+/** Formats a URL without a slash at its end, and without its password. */
+export const showUrl = ({ protocol, host, pathname }: URL): string =>
+  `${protocol}//${host}${pathname.replace(/\/$/, '')}`
 
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -5,8 +5,7 @@ import path from 'node:path'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { formatMicros, parseMicros } from '../../../shared/time/micros-text.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
-import { showUrl } from '../../core/connection.ts'
-import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import { EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import {
   type AnalystSettings,
@@ -17,6 +16,7 @@ import {
   QueryError,
   readAnalystSettings,
   readRows,
+  showUrl,
 } from './analyst-connection.ts'
 import { EXPORT_HELP } from './export-help.ts'
 import { type ExportOptions, readExportOptions } from './export-options.ts'
@@ -52,10 +52,17 @@ interface Export {
  * @returns 0 when the export is complete, 130 when the run was interrupted
  * @throws UsageError when the options are not valid, StartupError when the program cannot continue
  */
-export async function runExport({ args, env, out, err: tell, signal }: ProgramContext): Promise<number> {
+export async function runExport({
+  args,
+  env,
+  out,
+  err: tell,
+  signal,
+  command,
+}: ProgramContext): Promise<number> {
   const options = readExportOptions(args)
   if (options === undefined) {
-    out(EXPORT_HELP)
+    printHelp({ out, command }, EXPORT_HELP)
     return EXIT_OK
   }
   const settings = await readAnalystSettings(options.connection, env)

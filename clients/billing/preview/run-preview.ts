@@ -2,8 +2,8 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import type { SchemaOf } from '../../contract.ts'
 import type { Ask } from '../../core/ask.ts'
-import { connect, readConnection, showUrl } from '../../core/connection.ts'
-import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import { connect, readConnection } from '../../core/connection.ts'
+import { EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { ApiError, type Page, type Query } from '../../sdk/src/node.ts'
@@ -31,7 +31,7 @@ interface Output {
 export async function runPreview(context: ProgramContext): Promise<number> {
   const options = readPreviewOptions(context.args)
   if (options === undefined) {
-    context.out(PREVIEW_HELP)
+    printHelp(context, PREVIEW_HELP)
     return EXIT_OK
   }
   const settings = await readConnection(options.connection, context, 'api-key')
@@ -51,7 +51,7 @@ export async function runPreview(context: ProgramContext): Promise<number> {
       await output.finish()
       progress.stop()
       context.err(
-        `${contracts.toLocaleString('en-US')} contract${contracts === 1 ? '' : 's'} at ${showUrl(settings.baseUrl)}`,
+        `${contracts.toLocaleString('en-US')} contract${contracts === 1 ? '' : 's'} at ${settings.url}`,
       )
       for (const [currency, count] of totals) context.err(`${count.toLocaleString('en-US')} in ${currency}`)
       return EXIT_OK

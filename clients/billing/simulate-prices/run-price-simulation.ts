@@ -4,8 +4,8 @@ import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { printableJson } from '../../../shared/text/printable.ts'
 import type { SchemaOf } from '../../contract.ts'
 import type { Ask } from '../../core/ask.ts'
-import { connect, type ConnectionSettings, readConnection, showUrl } from '../../core/connection.ts'
-import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import { connect, type ConnectionSettings, readConnection } from '../../core/connection.ts'
+import { EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import type { Body } from '../../sdk/src/node.ts'
@@ -25,7 +25,7 @@ const PAGE_MAX = 100
 export async function runPriceSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulatePricesOptions(context.args, Math.floor(Date.now() / 1_000))
   if (options === undefined) {
-    context.out(SIMULATE_PRICES_HELP)
+    printHelp(context, SIMULATE_PRICES_HELP)
     return EXIT_OK
   }
   const changes = await readChanges(options.changesFile, context.env)
@@ -99,13 +99,13 @@ function plan(
   { against, startAt, endAt, cadence }: SimulatePricesOptions,
   card: CardName,
   other: CardName | undefined,
-  { baseUrl, keySource }: ConnectionSettings,
+  { url, keySource }: ConnectionSettings,
 ): string[] {
   const sides = { contracts: 'what each account pays', none: 'nothing' }[against]
   const baseline = other === undefined ? (sides ?? against) : JSON.stringify(other.name)
   const periods = cadence === undefined ? 'one period' : `by ${cadence.replace('_', ' ')}`
   return [
-    `rate card ${JSON.stringify(card.name)} against ${baseline}, at ${showUrl(baseUrl)} (key: ${keySource})`,
+    `rate card ${JSON.stringify(card.name)} against ${baseline}, at ${url} (key: ${keySource})`,
     `usage from ${timeText(startAt)} to ${timeText(endAt)}, ${periods}`,
   ]
 }

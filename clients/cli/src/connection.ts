@@ -3,11 +3,14 @@ import path from 'node:path'
 import { API_ADDRESS_FILE, readDataDir } from '../../../shared/config/common-settings.ts'
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { readUrl, requireKey } from '../../core/connection.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { Tally } from '../../sdk/src/node.ts'
 import type { GlobalOptions } from './cli-context.ts'
 import { DEFAULT_PROFILE, type Profile, readProfiles, requireProfileName } from './profiles.ts'
+
+/** What the address is called in an error: it may come from several places. */
+export const ADDRESS = 'the address'
 
 /** Where Tally is, and the key for it. */
 export interface Connection {
@@ -59,11 +62,11 @@ export async function findConnection(
   const sources = await listSources(options, env, dataDirKey)
   const url = sources.map((source) => source.url).find((one) => one !== undefined)
   if (url === undefined) throw new StartupError('not logged in: run tally login --url URL, or set TALLY_URL')
-  const address = readUrl(url)
+  const address = readUrl(url, ADDRESS)
   const fitting = sources.find(
     (source) =>
       source.key !== undefined &&
-      (!source.isBound || (source.url !== undefined && readUrl(source.url) === address)),
+      (!source.isBound || (source.url !== undefined && readUrl(source.url, ADDRESS) === address)),
   )
   if (fitting?.key === undefined)
     throw new StartupError(
@@ -137,18 +140,6 @@ const textOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   return text === '' ? undefined : text
 }
 
-/** @throws UsageError when it is not an address of Tally */
-export function readUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
-    throw new UsageError(`the address must start with http:// or https://, not ${JSON.stringify(text)}`)
-  if (url.username !== '' || url.password !== '')
-    throw new UsageError('the address must not contain a password: others can see it')
-  const pathname = url.pathname.replace(/\/+$/, '')
-  if (pathname.endsWith('/v2')) throw new UsageError(`the address must not end in /v2: ${text}`)
-  return url.origin + pathname
-}
-
 /** @throws StartupError when it has no key */
 export async function readKeyFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((err: unknown) => {
@@ -157,11 +148,4 @@ export async function readKeyFile(file: string): Promise<string> {
     )
   })
   return requireKey(text, file)
-}
-
-/** @throws StartupError when text is not a key */
-export function requireKey(text: string, source: string): string {
-  const key = text.trim()
-  if (/^[\x21-\x7e]+$/.test(key)) return key
-  throw new StartupError(`${source} has no API key, which is one word`)
 }

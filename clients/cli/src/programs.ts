@@ -92,6 +92,7 @@ export async function runHandedOn(
   return run({
     args: words,
     env,
+    command: `tally ${program.name}`,
     // Options behind the name count more than those before it. The keys of profiles and folders go to no other address.
     findConnection: program.callsApi
       ? (given, keyFileName) => {

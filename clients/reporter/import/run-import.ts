@@ -1,6 +1,6 @@
 import { connect, type Connection, readConnection } from '../../core/connection.ts'
 import { timeParser } from '../../core/parse-time.ts'
-import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
 import { type RetryNotes, retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { type EventSource, resolveSource } from '../metric-source.ts'
@@ -28,7 +28,7 @@ import { summaryOf } from './summary.ts'
 export async function runImport(context: ProgramContext): Promise<number> {
   const options = readImportOptions(context.args)
   if (options === undefined) {
-    context.out(IMPORT_HELP)
+    printHelp(context, IMPORT_HELP)
     return EXIT_OK
   }
   const counts = newImportCounts()

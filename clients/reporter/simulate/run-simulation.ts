@@ -1,6 +1,6 @@
 import { LAST_SECOND } from '../../../shared/domain/time-range.ts'
-import { connect, type ConnectionSettings, readConnection, showUrl } from '../../core/connection.ts'
-import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import { connect, type ConnectionSettings, readConnection } from '../../core/connection.ts'
+import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
 import { earliestEventAt } from './made-up-usage.ts'
@@ -25,7 +25,7 @@ const DIFFERENCES_SHOWN_MAX = 20
 export async function runSimulation(context: ProgramContext): Promise<number> {
   const options = readSimulateOptions(context.args)
   if (options === undefined) {
-    context.out(SIMULATE_HELP)
+    printHelp(context, SIMULATE_HELP)
     return EXIT_OK
   }
   const notes = retryNotes(context.err)
@@ -46,7 +46,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
 }
 
 /** Describes the run in one line, with the company that gets the usage. */
-function planOf(options: SimulateOptions, { baseUrl, apiKey, keySource }: ConnectionSettings): string {
+function planOf(options: SimulateOptions, { url, apiKey, keySource }: ConnectionSettings): string {
   const { rate, secondsMax, eventsMax } = options
   const pace = rate === undefined ? 'as fast as possible' : `${rate.toLocaleString('en-US')} events a second`
   const limits = [
@@ -55,7 +55,7 @@ function planOf(options: SimulateOptions, { baseUrl, apiKey, keySource }: Connec
   ]
   const [, mode] = /^tally_(live|test)_/.exec(apiKey) ?? []
   const company = mode === undefined ? 'a company' : `a ${mode} company`
-  return `made-up usage for ${company} at ${showUrl(baseUrl)} (key: ${keySource}): ${[pace, ...limits].join(', ')}`
+  return `made-up usage for ${company} at ${url} (key: ${keySource}): ${[pace, ...limits].join(', ')}`
 }
 
 interface Asks {

@@ -1,8 +1,7 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { randomHex } from '../../../shared/domain/random-hex.ts'
-import { fileNameOf, unfinishedName } from '../../sdk/src/reporter/spool/file-name.ts'
-import { encodeLine } from '../../sdk/src/reporter/spool/lines.ts'
+import { encodeLine, fileNameOf, unfinishedName } from '../../sdk/src/reporter/internal.ts'
 import { readRejected, type RejectedFile } from './spool-folders.ts'
 
 /**

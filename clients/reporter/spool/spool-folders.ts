@@ -1,9 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { parseFileName } from '../../sdk/src/reporter/spool/file-name.ts'
-import { folderNameOf } from '../../sdk/src/reporter/spool/folder-name.ts'
-import { encodeLine } from '../../sdk/src/reporter/spool/lines.ts'
+import { encodeLine, folderNameOf, parseFileName } from '../../sdk/src/reporter/internal.ts'
 import { readLines } from './spool-lines.ts'
 
 /** What a folder of the durable reporter has. Decision 52 describes its files. */

@@ -1,4 +1,4 @@
-import { parseLines } from '../../sdk/src/reporter/spool/lines.ts'
+import { parseLines } from '../../sdk/src/reporter/internal.ts'
 
 const NEWLINE = Buffer.from('\n')
 

@@ -75,7 +75,9 @@ describe('the help of tally', () => {
     for (const name of ['import', 'simulate', 'preview', 'simulate-prices', 'export']) {
       const { code, out } = await runTally([name, '--help'])
       expect(code, name).to.equal(0)
-      expect(out, name).to.match(/^usage: /m)
+      expect(out, name)
+        .to.match(new RegExp(`^usage: tally ${name} `, 'm'))
+        .and.not.to.contain('npm run')
     }
   })
 

@@ -78,17 +78,14 @@ describe('the package of the command line', function () {
     const files = await readdir(path.join(modules, '@tally-metering/cli'), { recursive: true })
     expect(files).to.include.members(['LICENSE', 'README.md', 'package.json', manifest.bin.tally])
     expect(files.filter((file) => /\.ts$|\.map$/.test(file))).to.deep.equal([])
-    for (const file of files.filter((name) => /^dist\/clients\/cli\/.*\.js$/.test(name)))
-      expect(await readFile(path.join(modules, '@tally-metering/cli', file), 'utf8'), file).not.to.match(
-        /from '[./]+\/sdk\//,
-      )
+    expect(files.filter((file) => file.startsWith('dist/clients/sdk'))).to.deep.equal([])
   })
 
   it('runs where nothing else is', async () => {
     expect((await tally('--version')).stdout).to.equal(`${manifest.version}\n`)
     expect(JSON.parse((await tally('caller', 'get')).stdout)).to.deep.equal(CALLER)
     for (const name of ['simulate', 'preview', 'simulate-prices', 'export'])
-      expect((await tally(name, '--help')).stdout, name).to.match(/^usage: /m)
+      expect((await tally(name, '--help')).stdout, name).to.match(/^usage: tally /m)
     await writeFile(path.join(folder, 'usage.csv'), 'at,quantity\n2026-01-02,3\n2026-01-02,4\n')
     const columns = ['--time', 'at', '--quantity', 'quantity=tokens', '--account', 'acme']
     await tally('import', '--file', 'usage.csv', ...columns)

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../../shared/errors/usage-error.ts'
+import { readUrl, requireKey } from '../../../core/connection.ts'
 import { typedPath } from '../../../core/typed-path.ts'
 import { Tally } from '../../../sdk/src/node.ts'
 import type { CliContext, GlobalOptions } from '../cli-context.ts'
-import { readKeyFile, readUrl, requireKey } from '../connection.ts'
+import { ADDRESS, readKeyFile } from '../connection.ts'
 import { makePrinter } from '../print.ts'
 import {
   DEFAULT_PROFILE,
@@ -54,7 +55,7 @@ async function logIn(options: GlobalOptions, context: CliContext): Promise<void>
   const name = nameOf(options, context)
   const given = options.url ?? env['TALLY_URL']
   if (given === undefined || given === '') throw new UsageError('--url is missing, the address of Tally')
-  const url = readUrl(given)
+  const url = readUrl(given, ADDRESS)
   if (url.startsWith('http:') && !LOCAL.test(url))
     printer.note(`${url} is not https: everybody on the way can read the key`)
   const named = options.keyFile === undefined ? undefined : typedPath(options.keyFile, env)

@@ -1,0 +1,10 @@
+// For the command line of Tally, whose package is released together with this one. It may change in any release.
+export { callsOf } from '../core/client.ts'
+export { mayRetry, retryWaitMs } from '../core/retries.ts'
+export { OPERATIONS } from '../operations.gen.ts'
+export { outcomeOf } from './core/answers.ts'
+export type { Outcome } from './core/outcome.ts'
+export { type QueuedEvent, ReporterCore } from './core/reporter-core.ts'
+export { fileNameOf, parseFileName, unfinishedName } from './spool/file-name.ts'
+export { folderNameOf } from './spool/folder-name.ts'
+export { encodeLine, parseLines } from './spool/lines.ts'
