@@ -1,7 +1,22 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { expect } from 'chai'
 import { OPERATIONS } from '../../clients/operations.ts'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { listOperations, readOpenApiDocument, type Schema } from '../../shared/http/openapi-document.ts'
 import { listAmountFields, readSdkOperations } from '../../tools/generate/sdk-operations.ts'
+
+describe('the packages of the clients', () => {
+  it('have one version, in all languages', async () => {
+    const versionIn = async (file: string, pattern: RegExp) =>
+      pattern.exec(await readFile(path.join(PROJECT_ROOT, file), 'utf8'))?.[1] ?? `${file} has none`
+    const inJson = /^ {2}"version": "(.+)",$/m
+    const version = await versionIn('package.json', inJson)
+    expect(await versionIn('clients/sdk/package.json', inJson)).to.equal(version)
+    expect(await versionIn('clients/cli/package.json', inJson)).to.equal(version)
+    expect(await versionIn('clients/python/pyproject.toml', /^version = "(.+)"$/m)).to.equal(version)
+  })
+})
 
 describe('the operations of the clients', () => {
   const document = readOpenApiDocument()
