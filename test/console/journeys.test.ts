@@ -132,6 +132,23 @@ describe('journeys through the console', function () {
       await page.getByRole('link', { name: 'Bare' }).waitFor({ state: 'detached' })
     })
 
+    it('is not said to be missing by the answer to an earlier search', async () => {
+      await enter('/accounts?query=nobody')
+      const { page } = site
+      const nothing = page.getByText('Nothing found for')
+      await nothing.waitFor()
+      let letGo = () => {}
+      const released = new Promise<void>((resolve) => (letGo = resolve))
+      await page.route(/query=acme/, (route) => released.then(() => route.continue()))
+      const asked = page.waitForRequest(/query=acme/)
+      await page.getByRole('searchbox').fill('acme-prod')
+      await asked
+      await nothing.waitFor({ state: 'detached' })
+      letGo()
+      await page.getByRole('link', { name: 'Acme production' }).waitFor()
+      await page.getByRole('heading', { level: 2, name: 'Accounts found' }).waitFor()
+    })
+
     it('has a balance at the end of each day, down to the one of now', async () => {
       await enter(`/accounts/${site.world.account}`)
       const { page } = site

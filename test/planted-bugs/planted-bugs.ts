@@ -2511,6 +2511,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['console/usage-sql'],
   },
   {
+    name: 'a list of the console says what an earlier question did not find',
+    file: 'console/src/parts/panel.tsx',
+    right: 'isEarlier && Array.isArray(data)',
+    wrong: 'isEarlier && !Array.isArray(data)',
+    suites: ['console/journeys'],
+  },
+  {
     name: 'a list of the console is said to be as old as its newest page',
     file: 'console/src/api/use-read.ts',
     right: 'Math.min(...pages.map(({ readAt }) => readAt))',

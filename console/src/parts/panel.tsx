@@ -24,6 +24,8 @@ interface PanelProps<T> {
 export function Panel<T>({ heading, read, tools, children }: PanelProps<T>) {
   const id = useId()
   const { data, error, isFetching, isEarlier, again } = read
+  // What an earlier question did not find, is not said of this one.
+  const shown = isEarlier && Array.isArray(data) && data.length === 0 ? undefined : data
   return (
     <section className="panel" aria-labelledby={id} aria-busy={isFetching}>
       <header className="panel__head">
@@ -32,20 +34,30 @@ export function Panel<T>({ heading, read, tools, children }: PanelProps<T>) {
         </h2>
         <div className="panel__tools">{tools}</div>
       </header>
-      <Boundary key={data === undefined ? 'none' : 'some'}>
+      <Boundary key={shown === undefined ? 'none' : 'some'}>
         {error !== null && <Problem error={error} onAgain={again} />}
-        {data !== undefined && (
+        {shown !== undefined && (
           <div className={isEarlier ? 'panel__body panel__body--earlier' : 'panel__body'}>
-            {children(data)}
+            {isEarlier && <Earlier />}
+            <div className="panel__answer">{children(shown)}</div>
           </div>
         )}
-        {data === undefined && error === null && <Skeleton />}
+        {shown === undefined && error === null && <Skeleton />}
       </Boundary>
       <footer className="panel__foot">
         <Freshness read={read} />
         <AsCurl read={read} />
       </footer>
     </section>
+  )
+}
+
+/** Stands over the answer to an earlier question. The styles show it after a moment only. */
+function Earlier() {
+  return (
+    <p className="panel__earlier" role="status">
+      <span className="panel__earlier-text">Reading… Below is still the answer from before.</span>
+    </p>
   )
 }
 

@@ -18,6 +18,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { downloadCsv } from '../../parts/download.ts'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
+import { listHeading } from '../../parts/list-heading.ts'
 import { Chip, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Problem } from '../../parts/problem.tsx'
@@ -60,7 +61,7 @@ export function AccountsPage() {
       <PageHead heading="Accounts" />
       <SearchField value={typed} onChange={(value) => change({ query: value === '' ? undefined : value })} />
       <Panel
-        heading="All accounts"
+        heading={listHeading('accounts', query !== '' || filter.is_archived !== undefined, list.isEarlier)}
         read={list}
         tools={
           <>

@@ -55,7 +55,7 @@ export function ContractsPage() {
         {(contracts) => (
           <>
             {accountId !== undefined && !list.isEarlier && <OfAccount accountId={accountId} />}
-            {contracts.length === 0 && !list.isEarlier ? (
+            {contracts.length === 0 ? (
               <NoneYet accountId={accountId} />
             ) : (
               <ContractTable

@@ -60,7 +60,7 @@ function InvoicesAt({ at }: { at: number | undefined }) {
       {(invoices) => (
         <>
           {!list.isEarlier && <LeftOut at={at} />}
-          {invoices.length === 0 && !list.isEarlier ? (
+          {invoices.length === 0 ? (
             <NoneInForce at={at ?? now} />
           ) : (
             <>

@@ -11,6 +11,7 @@ import { curlOf } from '../../format/curl.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
+import { listHeading } from '../../parts/list-heading.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/problem.tsx'
@@ -44,7 +45,7 @@ export function CustomersPage() {
         onChange={({ target: { value } }) => change({ query: value === '' ? undefined : value })}
       />
       <Panel
-        heading="All customers"
+        heading={listHeading('customers', query !== '', list.isEarlier)}
         read={list}
         tools={
           client.may('write:all') && (

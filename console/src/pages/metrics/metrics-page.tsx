@@ -27,7 +27,6 @@ export function MetricsPage() {
   const list = useReadList(metricListing(client))
   const counts = useRead(
     monthlyCountReading(client, { start_at: startOfMonth(now), end_at: startOfDay(now) + DAY_S }),
-    { keepsEarlier: true },
   )
   const counted = counts.data?.data[0]?.data ?? []
   const eventsOf = (id: string) =>

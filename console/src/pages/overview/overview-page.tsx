@@ -8,6 +8,7 @@ import { type Read, useRead } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { useNow } from '../../app/now.ts'
 import { useUrlQuery } from '../../app/url.ts'
+import { startOfMonth, utcDay } from '../../format/time.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty, Problem } from '../../parts/problem.tsx'
 import { chosenSource, SourcePicker } from '../../parts/source-picker.tsx'
@@ -47,9 +48,9 @@ export function OverviewPage() {
             <div className="range">
               <SourcePicker sources={sources.data} chosen={source} />
             </div>
-            {/* Keyed by the source, so that no number of another source is seen under its name. */}
-            <UsagePanel key={`usage ${source.id}`} source={source} now={now} />
-            <TopAccountsPanel key={`top ${source.id}`} source={source} now={now} />
+            {/* Keyed, so that no number of another source or day is seen under the name of this one. */}
+            <UsagePanel key={`usage ${source.id} ${utcDay(now)}`} source={source} now={now} />
+            <TopAccountsPanel key={`top ${source.id} ${startOfMonth(now)}`} source={source} now={now} />
           </>
         )}
         <EventsPanel
