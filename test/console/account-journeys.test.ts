@@ -61,14 +61,14 @@ describe('journeys through an account', function () {
       await enter(`/events/${ids[0] ?? ''}`)
       const { page } = site
       await page.getByRole('button', { name: 'Void', exact: true }).click()
-      const go = page.getByRole('button', { name: 'Void it for good' })
+      const go = page.getByRole('button', { name: 'Void this event' })
       await page.getByLabel('Type 30.5 to go on').fill('30')
       expect(await go.isDisabled()).to.equal(true)
       await page.getByLabel('Type 30.5 to go on').fill('30.5')
       await go.click()
       await page.getByText('The balance has followed. It is -12 tokens.').waitFor()
-      await panel('Revisions').getByText('no, it is void').waitFor()
-      await panel('Fields').getByText('Void since').waitFor()
+      await panel('Revisions').getByText('no, it is voided').waitFor()
+      await panel('Fields').getByText('Voided', { exact: true }).waitFor()
       expect(await page.getByRole('button', { name: 'Correct' }).count()).to.equal(0)
     })
 

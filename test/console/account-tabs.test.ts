@@ -137,7 +137,7 @@ describe('the tabs of an account', function () {
     await page.getByRole('button', { name: 'Archive', exact: true }).waitFor()
     const done = panel('Trail').locator('tbody td:nth-child(3)')
     await until(async () => (await done.count()) === 4)
-    expect(await done.allTextContents()).to.deep.equal(['unarchived', 'archived', 'changed', 'created'])
+    expect(await done.allTextContents()).to.deep.equal(['brought back', 'archived', 'changed', 'created'])
   })
 
   it('shows what the contract of an account comes to, digit by digit', async () => {

@@ -79,6 +79,8 @@ describe('prices in the console', function () {
       ['99999999999999999999', 'no end'],
     ])
     await page.getByRole('button', { name: 'Archive' }).click()
+    await page.getByText('Rate cards and contracts that use it go on.').waitFor()
+    await page.getByRole('button', { name: 'Archive it' }).click()
     await page.getByRole('button', { name: 'Bring back' }).waitFor()
   })
 

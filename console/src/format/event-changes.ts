@@ -27,7 +27,7 @@ export function eventChanges(before: Correctable, after: Correctable): FieldChan
 }
 
 const countsText = ({ voided_at: voidedAt }: Correctable): string =>
-  voidedAt === undefined ? 'yes' : 'no, it is void'
+  voidedAt === undefined ? 'yes' : 'no, it is voided'
 
 const propertyJson = (properties: Correctable['properties'], name: string): string | undefined =>
   Object.hasOwn(properties, name) ? JSON.stringify(properties[name]) : undefined

@@ -89,7 +89,7 @@ describe('changes of an event in the console', () => {
   it('say that an event does not count any more', () => {
     const before = { quantity: '1', properties: {} }
     expect(eventChanges(before, { ...before, voided_at: 9 })).to.deep.equal([
-      { field: 'counts', before: 'yes', after: 'no, it is void' },
+      { field: 'counts', before: 'yes', after: 'no, it is voided' },
     ])
   })
 

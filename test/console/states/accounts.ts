@@ -93,7 +93,7 @@ export const accountStates: StatesOf<AccountRoute> = {
   },
   event: {
     corrected: { path: ({ support }) => `/events/${support.corrected}`, seen: 'Correction 2' },
-    void: { path: ({ support }) => `/events/${support.voided}`, seen: 'no, it is void' },
+    void: { path: ({ support }) => `/events/${support.voided}`, seen: 'no, it is voided' },
     correct: {
       path: ({ support }) => `/events/${support.corrected}`,
       seen: 'Correction 2',

@@ -27,7 +27,7 @@ export const contractStates: StatesOf<'contracts' | 'contract' | 'preview' | 'in
       path: ({ contract }) => `/billing/contracts/${contract}`,
       seen: 'Ten seats, to begin with',
       prepare: async (tab) => {
-        await click('Cancel')(tab)
+        await click('Cancel the contract')(tab)
         await click('See what would be due')(tab)
         await tab.page.getByRole('cell', { name: /^With the cancellation/ }).waitFor()
       },

@@ -3,6 +3,7 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { accountReading } from '../../api/queries/accounts.ts'
 import { useRead } from '../../api/use-read.ts'
+import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { JsonBlock } from '../../parts/json-block.tsx'
@@ -11,7 +12,6 @@ import { Text } from '../../parts/text.tsx'
 import { AccountDialog } from './account-dialog.tsx'
 import { AccountFrame, CustomerName } from './account-frame.tsx'
 import { AccountTrail } from './account-trail.tsx'
-import { ArchiveAccountDialog } from './archive-account-dialog.tsx'
 
 type Account = Schema<'Account'>
 
@@ -27,9 +27,8 @@ export function AccountAboutPage({ parameters: { accountId } }: { parameters: { 
 function About({ accountId }: { accountId: string }) {
   const client = useClient()
   const read = useRead(accountReading(client, accountId))
-  const [open, setOpen] = useState<'change' | 'archive'>()
+  const [isChanging, setChanging] = useState(false)
   const account = read.data
-  const close = () => setOpen(undefined)
   return (
     <div className="columns">
       <Panel
@@ -39,12 +38,10 @@ function About({ accountId }: { accountId: string }) {
           client.may('write:all') &&
           account !== undefined && (
             <>
-              <button type="button" className="button" onClick={() => setOpen('change')}>
+              <button type="button" className="button" onClick={() => setChanging(true)}>
                 Change
               </button>
-              <button type="button" className="button" onClick={() => setOpen('archive')}>
-                {account.archived_at === null ? 'Archive' : 'Bring back'}
-              </button>
+              <ArchiveButton kind="account" id={account.id} isArchived={account.archived_at !== null} />
             </>
           )
         }
@@ -60,9 +57,8 @@ function About({ accountId }: { accountId: string }) {
         )}
       </Panel>
       {client.may('manage:keys') && <AccountTrail accountId={accountId} />}
-      {account !== undefined && open === 'change' && <AccountDialog account={account} onClose={close} />}
-      {account !== undefined && open === 'archive' && (
-        <ArchiveAccountDialog account={account} onClose={close} />
+      {account !== undefined && isChanging && (
+        <AccountDialog account={account} onClose={() => setChanging(false)} />
       )}
     </div>
   )

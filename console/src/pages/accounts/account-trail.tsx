@@ -3,6 +3,7 @@ import type { Schema } from '../../api/contract.ts'
 import { trailListing } from '../../api/queries/keys.ts'
 import { useReadList } from '../../api/use-read.ts'
 import { visibleText } from '../../format/visible-text.ts'
+import { actionWords } from '../../parts/action-words.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { KeyName } from '../../parts/key-name.tsx'
@@ -46,7 +47,7 @@ const COLUMNS: readonly Column<Entry>[] = [
     heading: 'By',
     cell: ({ api_key_id: id }) => (id === null ? 'an operator' : <KeyName id={id} />),
   },
-  { heading: 'Did', cell: ({ action }) => action.replace('account.', '') },
+  { heading: 'Did', cell: ({ action }) => actionWords(action).replace('account ', '') },
   { heading: 'With', cell: ({ changes }) => <Sent changes={changes} /> },
 ]
 

@@ -13,6 +13,11 @@ export interface Ending {
 }
 
 const HEADINGS = { void: 'Void this grant', archive: 'Archive this grant' }
+/** Both end a grant alike. They differ in what the list and the trail say later. */
+const WHEN = {
+  void: 'Void a grant that was a mistake. Archive one that was right, and is not needed any more.',
+  archive: 'Archive a grant that was right, and is not needed any more. Void one that was a mistake.',
+}
 
 /** Asks before a grant ends, which cannot be undone. */
 export function EndGrantDialog({
@@ -38,8 +43,8 @@ export function EndGrantDialog({
       onClose={onClose}
     >
       <p>
-        <AmountOf value={grant.amount} source={source} /> no longer count from now on. The balance by day no
-        longer has them on any day, also in the past. This cannot be undone.
+        {WHEN[by]} Either way <AmountOf value={grant.amount} source={source} /> no longer count from now on.
+        The balance by day no longer has them on any day, also in the past. This cannot be undone.
       </p>
       <Field label={`Type ${by} to go on`} name="word" value={word} onChange={setWord} isRequired />
     </FormDialog>

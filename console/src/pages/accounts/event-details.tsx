@@ -132,7 +132,7 @@ function Fields({ event, source }: { event: UsageEvent; source: Source | undefin
       )}
       {event.voided_at !== undefined && (
         <>
-          <dt>Void since</dt>
+          <dt>Voided</dt>
           <dd>
             <Instant at={event.voided_at} />
           </dd>

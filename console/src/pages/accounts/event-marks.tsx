@@ -3,7 +3,7 @@ import { Chip } from '../../parts/page.tsx'
 
 /** Whether an event was corrected, or does not count. */
 export function EventMarks({ event }: { event: Schema<'UsageEvent'> }) {
-  if (event.voided_at !== undefined) return <Chip tone="bad">void</Chip>
+  if (event.voided_at !== undefined) return <Chip tone="bad">voided</Chip>
   if (event.corrected_at !== undefined) return <Chip tone="warn">corrected</Chip>
   return null
 }

@@ -64,7 +64,7 @@ function Revision({ revision: { revision, event, api_key_id: keyId }, before, so
   return (
     <>
       <p className="revisions__head">
-        <strong>{isVoid ? 'Void' : `Correction ${revision}`}</strong>{' '}
+        <strong>{isVoid ? 'Voided' : `Correction ${revision}`}</strong>{' '}
         <Instant at={event.corrected_at ?? event.accepted_at} />{' '}
         {keyId !== null && (
           <span>

@@ -127,7 +127,7 @@ function columnsOf(source: Source, onEnd: ((ending: Ending) => void) | undefined
 }
 
 const endColumn = (onEnd: (ending: Ending) => void): Column<Grant> => ({
-  heading: 'End it',
+  heading: 'End it for good',
   cell: (grant) =>
     grant.status !== 'active' && grant.status !== 'scheduled' ? null : (
       <span className="row-actions">

@@ -17,7 +17,7 @@ export function VoidEventDialog({ event, source, onClose, onDone }: EventDialogP
       write={write}
       request={isTyped ? { method: 'POST', target: `/v2/events/${event.id}/void` } : undefined}
       names={[]}
-      submit="Void it for good"
+      submit="Void this event"
       isDangerous
       isTouched={false}
       onClose={onClose}

@@ -136,7 +136,7 @@ function Actions({ contract }: { contract: Contract }) {
           </span>
           {mayWrite && (
             <button type="button" className="button" onClick={() => setOpen('take-back')}>
-              Take it back
+              Take the cancellation back
             </button>
           )}
         </Notice>
@@ -147,7 +147,7 @@ function Actions({ contract }: { contract: Contract }) {
         </Link>
         {mayWrite && (
           <button type="button" className="button button--bad" onClick={() => setOpen('cancel')}>
-            {cancellation === null ? 'Cancel' : 'Cancel at another time'}
+            {cancellation === null ? 'Cancel the contract' : 'Cancel the contract at another time'}
           </button>
         )}
       </p>

@@ -121,7 +121,7 @@ export function EventDifferences({ preview, lines, names, difference }: Differen
     state === null ? (
       'none'
     ) : state.voided ? (
-      'void'
+      'voided'
     ) : (
       <AmountOf value={state.quantity} source={sourceOf(event)} />
     )

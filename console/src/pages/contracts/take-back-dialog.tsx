@@ -12,7 +12,7 @@ export function TakeBackDialog({ contract, onClose }: { contract: Schema<'Contra
       write={write}
       request={{ method: 'POST', target: `/v2/contracts/${contract.id}/uncancel`, body: {} }}
       names={[]}
-      submit="Take it back"
+      submit="Take the cancellation back"
       isTouched={false}
       onClose={onClose}
     >

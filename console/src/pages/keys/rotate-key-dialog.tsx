@@ -62,7 +62,7 @@ function RotateForm({
       write={write}
       request={{ method: 'POST', target: `/v2/api-keys/${id}/rotate`, body }}
       names={[]}
-      submit="Make the new key"
+      submit="Rotate this key"
       isTouched={false}
       onClose={onClose}
     >

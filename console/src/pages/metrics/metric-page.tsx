@@ -6,6 +6,7 @@ import { metricReading } from '../../api/queries/metrics.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { useNow } from '../../app/now.ts'
+import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
@@ -15,7 +16,6 @@ import { sourceOfMetric } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
 import { Unread } from '../../parts/unread.tsx'
-import { ArchiveMetricDialog } from './archive-metric-dialog.tsx'
 import { MetricDialog } from './metric-dialog.tsx'
 import { PropertiesPanel } from './properties-panel.tsx'
 import { MetricUsagePanel } from './usage-panel.tsx'
@@ -104,19 +104,15 @@ function Details({ metric }: { metric: Schema<'Metric'> }) {
 }
 
 function Actions({ metric }: { metric: Schema<'Metric'> }) {
-  const [open, setOpen] = useState<'change' | 'archive'>()
-  const close = () => setOpen(undefined)
+  const [isChanging, setChanging] = useState(false)
   if (!useClient().may('write:all')) return null
   return (
     <div className="row-actions">
-      <button type="button" className="button" onClick={() => setOpen('change')}>
+      <button type="button" className="button" onClick={() => setChanging(true)}>
         Change
       </button>
-      <button type="button" className="button" onClick={() => setOpen('archive')}>
-        {metric.archived_at === null ? 'Archive' : 'Bring back'}
-      </button>
-      {open === 'change' && <MetricDialog metric={metric} onClose={close} />}
-      {open === 'archive' && <ArchiveMetricDialog metric={metric} onClose={close} />}
+      <ArchiveButton kind="metric" id={metric.id} isArchived={metric.archived_at !== null} />
+      {isChanging && <MetricDialog metric={metric} onClose={() => setChanging(false)} />}
     </div>
   )
 }

@@ -2,9 +2,10 @@ import '../pages.css'
 import './prices.css'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { PRICE_CHANGES, priceReading } from '../../api/queries/prices.ts'
+import { priceReading } from '../../api/queries/prices.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
+import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
@@ -13,7 +14,6 @@ import { priceWords } from '../../parts/price-words.ts'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
 import { isMissing, Unread } from '../../parts/unread.tsx'
-import { ArchiveButton } from './archive-button.tsx'
 import { useCatalogue } from './catalogue.ts'
 import { PriceView } from './price-view.tsx'
 import { termsOf } from './terms.ts'
@@ -44,11 +44,7 @@ export function PricePage({ parameters: { priceId } }: { parameters: { priceId: 
           tools={
             price.data !== undefined &&
             client.may('write:all') && (
-              <ArchiveButton
-                target={`/v2/prices/${priceId}`}
-                isArchived={price.data.archived_at !== null}
-                changes={PRICE_CHANGES}
-              />
+              <ArchiveButton kind="price" id={priceId} isArchived={price.data.archived_at !== null} />
             )
           }
         >

@@ -3,9 +3,9 @@ import './prices.css'
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { PRODUCT_CHANGES } from '../../api/queries/prices.ts'
 import { Link } from '../../app/link.tsx'
 import { curlOf } from '../../format/curl.ts'
+import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Chip, PageHead } from '../../parts/page.tsx'
@@ -14,7 +14,6 @@ import { priceWords } from '../../parts/price-words.ts'
 import { Empty } from '../../parts/problem.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Text } from '../../parts/text.tsx'
-import { ArchiveButton } from './archive-button.tsx'
 import { useCatalogue } from './catalogue.ts'
 import { NewPriceDialog } from './new-price-dialog.tsx'
 import { NewProductDialog } from './new-product-dialog.tsx'
@@ -114,12 +113,7 @@ const actionsColumn = (onNewPrice: (product: Product) => void): Column<Product> 
           New price
         </button>
       )}
-      <ArchiveButton
-        target={`/v2/products/${product.id}`}
-        isArchived={product.archived_at !== null}
-        changes={PRODUCT_CHANGES}
-        isSmall
-      />
+      <ArchiveButton kind="product" id={product.id} isArchived={product.archived_at !== null} isSmall />
     </span>
   ),
 })

@@ -3,10 +3,11 @@ import './prices.css'
 import { useState } from 'react'
 import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
-import { CARD_CHANGES, cardReading } from '../../api/queries/prices.ts'
+import { cardReading } from '../../api/queries/prices.ts'
 import { useRead } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { useUrlQuery } from '../../app/url.ts'
+import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
@@ -15,7 +16,6 @@ import { useSources } from '../../parts/sources.ts'
 import { Text } from '../../parts/text.tsx'
 import { TrailLink } from '../../parts/trail-link.tsx'
 import { Unread } from '../../parts/unread.tsx'
-import { ArchiveButton } from './archive-button.tsx'
 import { type CardChange, readChange } from './card-change.ts'
 import { useCatalogue } from './catalogue.ts'
 import { ChangeDialog } from './change-dialog.tsx'
@@ -111,11 +111,7 @@ function Actions({ card, onChange }: { card: Card; onChange: () => void }) {
         Simulate this card
       </Link>
       {client.may('write:all') && (
-        <ArchiveButton
-          target={`/v2/rate-cards/${card.id}`}
-          isArchived={card.archived_at !== null}
-          changes={CARD_CHANGES}
-        />
+        <ArchiveButton kind="rate card" id={card.id} isArchived={card.archived_at !== null} />
       )}
     </div>
   )

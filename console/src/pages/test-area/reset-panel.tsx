@@ -59,7 +59,7 @@ function ResetDialog({ onDone, onClose }: { onDone: (resetAt: number) => void; o
       write={write}
       request={typed.trim() === name.trim() ? { method: 'POST', target: '/v2/test/reset' } : undefined}
       names={[]}
-      submit="Remove all data"
+      submit="Reset the company"
       isDangerous
       isTouched={false}
       onClose={onClose}

@@ -7,6 +7,7 @@ import { useReadAll, useReadList } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { useUrlQuery } from '../../app/url.ts'
 import { visibleText } from '../../format/visible-text.ts'
+import { actionWords } from '../../parts/action-words.ts'
 import { Select } from '../../parts/choice.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Id } from '../../parts/id.tsx'
@@ -160,7 +161,7 @@ const columnsOf = (names: ReadonlyMap<string, string>): Column<Entry>[] => [
     heading: 'Who',
     cell: ({ api_key_id: id }) => <Who id={id} name={id === null ? undefined : names.get(id)} />,
   },
-  { heading: 'What', cell: ({ action }) => wordsOf(action) },
+  { heading: 'What', cell: ({ action }) => actionWords(action) },
   { heading: 'Resource', cell: (entry) => <Resource entry={entry} /> },
   {
     heading: 'Fields',
@@ -177,6 +178,3 @@ function Who({ id, name }: { id: string | null; name: string | undefined }) {
     </Link>
   )
 }
-
-/** An action, `refill_configuration.changed`, as words. */
-const wordsOf = (action: string): string => action.replaceAll(/[._]/g, ' ')
