@@ -2476,6 +2476,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['console/contracts-journeys'],
   },
   {
+    name: 'more credit makes an invoice higher in the console',
+    file: 'console/src/format/effects.ts',
+    right: "differenceOf(credit.difference, '0')",
+    wrong: 'credit.difference',
+    suites: ['console/format/effects'],
+  },
+  {
     name: 'Stop leaves the request of a preview running',
     file: 'console/src/api/use-read.ts',
     right: 'void queries.cancelQueries({ queryKey: key, exact: true })',

@@ -72,7 +72,7 @@ export const contractStates: StatesOf<'contracts' | 'contract' | 'preview' | 'in
     },
     refused: {
       path: ({ contract }) => `/billing/contracts/${contract}/preview?at=2020-01-01`,
-      seen: '(422)',
+      seen: 'has no period at',
     },
     wrong: {
       path: ({ contract }) => `/billing/contracts/${contract}/preview?at=soon`,

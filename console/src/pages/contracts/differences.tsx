@@ -1,6 +1,7 @@
 import type { Schema } from '../../api/contract.ts'
 import { Link } from '../../app/link.tsx'
 import { differenceOf, fillPlaces, isNegative, isZero } from '../../format/decimal.ts'
+import { causesOf, changeOf, countedIn, type Effect, effectsOf } from '../../format/effects.ts'
 import { AmountOf } from '../../parts/amount-of.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Decimal, Money } from '../../parts/decimal.tsx'
@@ -30,51 +31,98 @@ interface DifferencesProps extends NotesProps {
   difference: Difference
 }
 
-interface Row {
-  key: string
-  line: Difference['lines'][number] | undefined
-  name: string
-  amount: Schema<'NumberChange'>
+type Row = Effect<Difference['lines'][number]>
+
+const KINDS = {
+  minimum: { name: 'To the minimum', cause: 'fills the lines up to the minimum of the contract' },
+  credit: { name: 'Credit', cause: 'what grants pay of the total' },
 }
 
-const SUMS = [
-  ['subtotal', 'All lines'],
-  ['minimum_adjustment', 'To the minimum'],
-  ['total', 'Total'],
-  ['credit_total', 'Credit'],
-  ['amount_due', 'Due'],
-] as const
-
-/** Each line and each sum then and now. */
-export function Differences({ preview, lines, names, difference }: DifferencesProps) {
+/** What is due more or less, and what it comes from: the largest effect first. They add up to the difference. */
+export function Differences(props: DifferencesProps) {
+  const { preview, names, difference } = props
   const places = names.places(preview.currency) ?? null
-  const rows: Row[] = [
-    ...difference.lines.map((line) => ({ key: keyOf(line), line, name: '', amount: line.amount })),
-    ...SUMS.map(([key, name]) => ({ key, line: undefined, name, amount: difference[key] })),
-  ]
   const money = (value: string | null) =>
     value === null ? 'none' : <Money value={value} currency={preview.currency} places={places} />
-  const columns: Column<Row>[] = [
+  const columns: Column<Row | undefined>[] = [
+    { heading: 'What changed', cell: (row) => <Changed row={row} {...props} /> },
+    { heading: 'Then', isNumber: true, cell: (row) => money((row ?? due).amount.then) },
+    { heading: 'Now', isNumber: true, cell: (row) => money((row ?? due).amount.now) },
     {
-      heading: 'Line',
-      cell: ({ line, name }) =>
-        line === undefined ? <strong>{name}</strong> : <ChangedLine {...{ line, preview, lines, names }} />,
-    },
-    { heading: 'Then', isNumber: true, cell: ({ amount }) => money(amount.then) },
-    { heading: 'Now', isNumber: true, cell: ({ amount }) => money(amount.now) },
-    {
-      heading: 'Difference',
+      heading: 'Due by it',
       isNumber: true,
-      cell: ({ amount }) => <Change value={amount.difference} places={places} />,
+      cell: (row) => <Change value={(row ?? due).effect} places={places} />,
     },
+    { heading: 'Because of', cell: (row) => row !== undefined && <Because row={row} {...props} /> },
   ]
+  const due = { amount: difference.amount_due, effect: difference.amount_due.difference }
+  const effects = effectsOf(difference)
+  const same = difference.lines.length - effects.filter(({ kind }) => kind === 'line').length
   return (
     <section>
       <h3 className="preview__heading">
-        Since <Instant at={difference.since} />
+        <HowMuch change={difference.amount_due.difference} {...props} />
+        <Instant at={difference.since} />
       </h3>
-      <DataTable caption="Then and now" columns={columns} rows={rows} keyOf={({ key }) => key} />
+      {effects.length > 0 && (
+        <DataTable
+          caption="What changed, the largest effect first"
+          columns={columns}
+          rows={[...effects, undefined]}
+          keyOf={(row) => (row === undefined ? 'due' : row.line === null ? row.kind : keyOf(row.line))}
+        />
+      )}
+      {same > 0 && (
+        <p className="soft">{same === 1 ? 'One line has' : `${same} lines have`} the same amount as then.</p>
+      )}
     </section>
+  )
+}
+
+/** The answer in words: how much more or less is due than then. */
+function HowMuch({ change, preview, names }: DifferencesProps & { change: string }) {
+  if (isZero(change)) return 'Due is the same as at '
+  const size = isNegative(change) ? change.slice(1) : change
+  return (
+    <>
+      Due is{' '}
+      <Money value={size} currency={preview.currency} places={names.places(preview.currency) ?? null} />{' '}
+      {isNegative(change) ? 'lower' : 'higher'} than at{' '}
+    </>
+  )
+}
+
+function Changed({ row, ...props }: DifferencesProps & { row: Row | undefined }) {
+  if (row === undefined) return <strong>Due</strong>
+  if (row.line !== null) return <ChangedLine line={row.line} {...props} />
+  return row.kind === 'line' ? null : KINDS[row.kind].name
+}
+
+/** What is behind the change of a part: the events that came, or what the part is. */
+function Because({ row: { kind, line }, difference }: DifferencesProps & { row: Row }) {
+  if (line === null) return kind === 'line' ? null : <span className="soft">{KINDS[kind].cause}</span>
+  const key = keyOf(line)
+  const { events, since, has_more: hasMore } = difference
+  const causes = causesOf(
+    events,
+    since,
+    ({ lines }) => lines.some((one) => keyOf(one) === key),
+    line.quantity.difference,
+  )
+  return (
+    <>
+      {causes.map(({ kind: of, count, quantity }) => (
+        <div key={of}>
+          {count} {of} {count === 1 ? 'event' : 'events'}
+          {quantity !== undefined && (
+            <>
+              : <Change value={quantity} />
+            </>
+          )}
+        </div>
+      ))}
+      {hasMore && <div className="soft">and events beyond the first {events.length}</div>}
+    </>
   )
 }
 
@@ -101,17 +149,6 @@ function ChangedLine({ line, preview, lines, names }: NotesProps & { line: Diffe
 }
 
 type Event = Schema<'ChangedEvent'>
-
-/** A late event occurred before the time that is compared with, and came after it. */
-const kindOf = (
-  { then, now, occurred_at: at }: Event,
-  since: number,
-): 'late' | 'new' | 'voided' | 'corrected' =>
-  then === null ? (at < since ? 'late' : 'new') : now.voided ? 'voided' : 'corrected'
-
-/** The quantity that counts in a state. */
-const countedIn = (state: Schema<'EventState'> | null): string =>
-  state === null || state.voided ? '0' : state.quantity
 
 /** The events that explain a difference. */
 export function EventDifferences({ preview, lines, names, difference }: DifferencesProps) {
@@ -145,7 +182,7 @@ export function EventDifferences({ preview, lines, names, difference }: Differen
                   <Link to="event" parameters={{ eventId: event.event_id }}>
                     <Name>{event.event_id}</Name>
                   </Link>{' '}
-                  <Chip>{kindOf(event, difference.since)}</Chip>
+                  <Chip>{changeOf(event, difference.since)}</Chip>
                 </>
               ),
             },

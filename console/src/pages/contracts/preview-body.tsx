@@ -7,6 +7,7 @@ import { BASE, pathOf } from '../../app/routes.ts'
 import { useUrlQuery } from '../../app/url.ts'
 import { isZero } from '../../format/decimal.ts'
 import { instantParameter, periodText } from '../../format/period.ts'
+import { DAY_S } from '../../format/time.ts'
 import { Money } from '../../parts/decimal.tsx'
 import { CopyButton } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
@@ -43,6 +44,8 @@ export function PreviewBody({ preview, contract, names, asked }: PreviewBodyProp
           Print
         </button>
       </p>
+      <CompareWith preview={preview} asked={asked} />
+      {preview.difference !== undefined && <Differences {...notes} difference={preview.difference} />}
       <Warnings {...notes} />
       {preview.lines.length === 0 ? (
         <Empty>
@@ -56,12 +59,7 @@ export function PreviewBody({ preview, contract, names, asked }: PreviewBodyProp
       )}
       <NotRated {...notes} />
       <Credits {...notes} />
-      {preview.difference !== undefined && (
-        <>
-          <Differences {...notes} difference={preview.difference} />
-          <EventDifferences {...notes} difference={preview.difference} />
-        </>
-      )}
+      {preview.difference !== undefined && <EventDifferences {...notes} difference={preview.difference} />}
     </>
   )
 }
@@ -96,6 +94,38 @@ function Totals({ preview, names }: Pick<PreviewBodyProps, 'preview' | 'names'>)
         </div>
       ))}
     </dl>
+  )
+}
+
+const AGO = [
+  { days: 1, label: 'a day before' },
+  { days: 7, label: '7 days before' },
+  { days: 30, label: '30 days before' },
+]
+
+/** Asks what changed since some time before, in the period that is shown. */
+function CompareWith({ preview, asked }: Pick<PreviewBodyProps, 'preview' | 'asked'>) {
+  const [, change] = useUrlQuery()
+  const at = instantParameter(preview.period.start_at)
+  return (
+    <p className="preview__as-of preview__compare">
+      <span className="soft">What changed since</span>
+      {AGO.map(({ days, label }) => (
+        <button
+          key={days}
+          type="button"
+          className="copy"
+          onClick={() => change({ at, since: instantParameter(preview.usage_as_of - days * DAY_S) })}
+        >
+          {label}
+        </button>
+      ))}
+      {asked.since !== undefined && (
+        <button type="button" className="copy" onClick={() => change({ since: undefined })}>
+          Do not compare
+        </button>
+      )}
+    </p>
   )
 }
 

@@ -8,6 +8,7 @@ import { answeredPreviewReading } from '../../api/queries/previews.ts'
 import { type Read, useRead, useStop } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { visibleText } from '../../format/visible-text.ts'
+import { Instant } from '../../parts/instant.tsx'
 import { Chip, Fact, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Notice } from '../../parts/problem.tsx'
@@ -15,6 +16,7 @@ import { Name } from '../../parts/text.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { Waiting } from '../../parts/work.tsx'
 import { type Asked, bodyOf, useAsked } from './asked.ts'
+import { endOf } from './contract-end.ts'
 import { contractName, type Names, useNames } from './names.ts'
 import { PreviewBody } from './preview-body.tsx'
 import { PeriodSteps, Times, ToCurrentPeriod } from './preview-controls.tsx'
@@ -79,7 +81,30 @@ function Preview({ contract, names }: PreviewProps) {
         Write it as 2026-02-08T00:00:00, in UTC.
       </Notice>
     )
+  if (asked.at !== undefined && (asked.at < contract.starts_at || asked.at >= (endOf(contract) ?? Infinity)))
+    return <Outside contract={contract} at={asked.at} />
   return <AskedPreview contract={contract} names={names} asked={asked} />
+}
+
+/** Says that the contract has no period at a time, and leads to those that it has. */
+function Outside({ contract, at }: { contract: Schema<'Contract'>; at: number }) {
+  const end = endOf(contract)
+  return (
+    <Notice tone="warn">
+      <span>
+        The contract has no period at <Instant at={at} />. It runs from <Instant at={contract.starts_at} />{' '}
+        {end === null ? (
+          'on'
+        ) : (
+          <>
+            to <Instant at={end} />
+          </>
+        )}
+        .
+      </span>
+      <ToCurrentPeriod />
+    </Notice>
+  )
 }
 
 function AskedPreview({ contract, names, asked }: PreviewProps & { asked: Asked }) {
