@@ -267,7 +267,7 @@ describe('journeys through contracts and invoice previews', function () {
       const now = Math.floor(Date.now() / 1_000)
       await page.getByRole('button', { name: monthText(startOfMonth(now, -1)) }).click()
       await page.getByRole('link', { name: 'Umbrella' }).first().waitFor({ state: 'detached' })
-      await page.getByText('not all is rated').first().waitFor()
+      await page.getByText('usage without a price').first().waitFor()
       await page.getByRole('button', { name: monthText(startOfMonth(now, -2)) }).click()
       await page.getByText('No contract in force on').waitFor()
       await page.getByRole('button', { name: monthText(startOfMonth(now, -1)) }).click()

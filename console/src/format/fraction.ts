@@ -12,6 +12,7 @@ import {
   ratioOf,
   roundHalfUp,
 } from '../../../shared/amount/ratio.ts'
+import { fillPlaces } from './decimal.ts'
 
 /**
  * Writes a ratio with at most some decimal places. Further digits are cut off.
@@ -72,7 +73,7 @@ export function approximate(text: string): string | undefined {
 const SHARE_MIN = ratioOf(1n, 10n)
 
 /**
- * The share of a part in percent, with at most one decimal place. Further digits are cut off.
+ * The share of a part in percent, with one decimal place. Further digits are cut off.
  *
  * @returns undefined when there is no whole
  */
@@ -81,7 +82,7 @@ export function shareText(part: string, whole: string): string | undefined {
   if (isZeroRatio(denominator)) return undefined
   const percent = divideRatios(multiplyRatios(numerator, HUNDRED), denominator)
   const isTiny = compareRatios(percent, RATIO_ZERO) > 0 && compareRatios(percent, SHARE_MIN) < 0
-  return isTiny ? '< 0.1 %' : `${cutRatio(percent, 1).text} %`
+  return isTiny ? '< 0.1 %' : `${fillPlaces(cutRatio(percent, 1).text, 1)} %`
 }
 
 /**

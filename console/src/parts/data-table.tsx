@@ -1,11 +1,28 @@
 import './data-table.css'
 import type { ReactNode } from 'react'
+import { partsOf } from '../format/decimal.ts'
+import { PlacesContext } from './decimal.tsx'
 
 export interface Column<Row> {
   heading: string
   /** Numbers stand at the end of their column. */
   isNumber?: boolean
+  /** The decimal in the cell of a row. The points of all stand below each other. */
+  numberOf?: (row: Row) => string | null | undefined
   cell: (row: Row) => ReactNode
+}
+
+/** With more decimal places than these, a column would be too wide. */
+const PLACES_MAX = 6
+
+/** The decimal places of a column; 0 where its numbers are not aligned. */
+function placesOf<Row>({ numberOf }: Column<Row>, rows: readonly Row[]): number {
+  if (numberOf === undefined) return 0
+  const most = rows.reduce(
+    (places, row) => Math.max(places, partsOf(numberOf(row) ?? '')?.fraction.length ?? 0),
+    0,
+  )
+  return most > PLACES_MAX ? 0 : most
 }
 
 interface DataTableProps<Row> {
@@ -16,6 +33,8 @@ interface DataTableProps<Row> {
   hasMore?: boolean
   isFetchingMore?: boolean
   onMore?: () => void
+  /** Whether three columns or fewer need as much room as four. */
+  isWide?: boolean
   /** How many rows are shown, if the table has not all of them. */
   count?: number
 }
@@ -24,8 +43,10 @@ interface DataTableProps<Row> {
  * A table. Where there is no room for its columns, each row becomes a card: the roles stand there because a change of
  * `display` would otherwise take them away.
  */
-export function DataTable<Row>({ caption, columns, rows, keyOf, ...paging }: DataTableProps<Row>) {
-  const kind = columns.length > 3 ? 'table table--wide' : 'table'
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { caption, columns, rows, keyOf, isWide = false, ...paging } = props
+  const kind = columns.length > 3 || isWide ? 'table table--wide' : 'table'
+  const places = columns.map((column) => placesOf(column, rows))
   return (
     <div className="table-frame">
       <table className={kind} role="table">
@@ -54,7 +75,9 @@ export function DataTable<Row>({ caption, columns, rows, keyOf, ...paging }: Dat
                   data-heading={heading}
                   className={isNumber === true ? 'number' : undefined}
                 >
-                  <div className="table__cell">{cell(row)}</div>
+                  <div className="table__cell">
+                    <PlacesContext value={places[index] ?? 0}>{cell(row)}</PlacesContext>
+                  </div>
                 </td>
               ))}
             </tr>

@@ -1,6 +1,19 @@
 import './decimal.css'
+import { createContext, useContext } from 'react'
 import { fillPlaces, isNegative, partsOf } from '../format/decimal.ts'
 import { visibleText } from '../format/visible-text.ts'
+
+/** The decimal places of the column that a number stands in. */
+export const PlacesContext = createContext(0)
+
+/** What a number lacks of the places of its column. The styles make room for it, and write nothing. */
+function Missing({ fraction }: { fraction: string }) {
+  const missing = useContext(PlacesContext) - fraction.length
+  if (missing <= 0) return null
+  return (
+    <span className="decimal__missing" data-digits={(fraction === '' ? '.' : '') + '0'.repeat(missing)} />
+  )
+}
 
 /**
  * An exact number with groups of three digits. The groups are set apart by margins, so that a copy of the text, and a
@@ -20,6 +33,7 @@ export function Decimal({ value }: { value: string }) {
         </span>
       ))}
       {fraction !== '' && <span className="decimal__fraction">.{fraction}</span>}
+      <Missing fraction={fraction} />
     </span>
   )
 }

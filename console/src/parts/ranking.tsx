@@ -100,6 +100,7 @@ function columnsOf(usage: RankingProps['usage'], source: Source, heading: string
     {
       heading: 'Quantity',
       isNumber: true,
+      numberOf: ({ quantity }) => quantity,
       cell: ({ quantity }) => (quantity === null ? '–' : <AmountOf value={quantity} source={source} />),
     },
     ...(addsUp(usage)

@@ -79,11 +79,13 @@ const columnsOf = ({ series }: Stack, source: Source): Column<StackRow>[] => [
   {
     heading: series.length > 1 ? 'All' : 'Quantity',
     isNumber: true,
+    numberOf: ({ total }) => total,
     cell: ({ total }) => <Quantity value={total} source={source} />,
   },
   ...(series.length > 1 ? series : []).map(({ name }, index) => ({
     heading: visibleText(name),
     isNumber: true,
+    numberOf: ({ values }: StackRow) => values[index],
     cell: ({ values }: StackRow) => <Quantity value={values[index] ?? null} source={source} />,
   })),
 ]

@@ -84,7 +84,7 @@ export const contractStates: StatesOf<'contracts' | 'contract' | 'preview' | 'in
     now: { path: () => '/billing/invoices', seen: 'All of them as CSV' },
     month: {
       path: ({ month }) => `/billing/invoices?at=${instantParameter(month)}`,
-      seen: 'not all is rated',
+      seen: 'usage without a price',
     },
     none: { path: () => '/billing/invoices?at=2020-01-31', seen: 'No contract in force on 2020-01-31' },
   },

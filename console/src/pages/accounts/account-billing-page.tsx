@@ -2,6 +2,7 @@ import { useClient } from '../../api/client.ts'
 import type { Schema } from '../../api/contract.ts'
 import { contractListing } from '../../api/queries/contracts.ts'
 import { useReadList } from '../../api/use-read.ts'
+import { Link } from '../../app/link.tsx'
 import { curlOf } from '../../format/curl.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Id } from '../../parts/id.tsx'
@@ -73,7 +74,14 @@ function NoContract({ accountId }: { accountId: string }) {
         <strong>No contract.</strong> A contract says by which rate card, prices and periods the usage of an
         account is billed. Without one there is no invoice preview.
       </p>
-      <p>This makes one without lines. Each of its lines follows a rate card or charges a price:</p>
+      <p>
+        Make one on the page{' '}
+        <Link to="contracts" parameters={{}} query={{ account: accountId }}>
+          Contracts
+        </Link>
+        . Or send this, which makes one without lines. Each of its lines follows a rate card or charges a
+        price:
+      </p>
       <Snippet
         text={curlOf(origin, { method: 'POST', target: '/v2/contracts', body })}
         label="Copy this command"
@@ -97,11 +105,9 @@ const COLUMNS: readonly Column<Contract>[] = [
     heading: 'Contract',
     cell: ({ id, name }) => (
       <>
-        {name !== undefined && (
-          <>
-            <Name>{name}</Name>{' '}
-          </>
-        )}
+        <Link to="contract" parameters={{ contractId: id }}>
+          <Name>{name ?? 'no name'}</Name>
+        </Link>{' '}
         <Id value={id} />
       </>
     ),

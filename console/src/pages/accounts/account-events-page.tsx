@@ -5,10 +5,11 @@ import { type EventFilter, eventListing } from '../../api/queries/events.ts'
 import { useReadList } from '../../api/use-read.ts'
 import { useNow } from '../../app/now.ts'
 import { useUrlQuery } from '../../app/url.ts'
-import { AmountOf } from '../../parts/amount-of.tsx'
 import { Select } from '../../parts/choice.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { EventMarks } from '../../parts/event-marks.tsx'
+import { EventQuantity } from '../../parts/event-quantity.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Notice } from '../../parts/problem.tsx'
@@ -17,7 +18,6 @@ import { sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { AccountFrame } from './account-frame.tsx'
 import { EventChips } from './event-chips.tsx'
 import { EventDetails } from './event-details.tsx'
-import { EventMarks } from './event-marks.tsx'
 import { NoEvent } from './no-event.tsx'
 import { PropertyFilter } from './property-filter.tsx'
 
@@ -169,8 +169,8 @@ const columnsOf = (sources: Sources | undefined, onOpen: (id: string) => void): 
   {
     heading: 'Quantity',
     isNumber: true,
-    cell: ({ quantity, ...of }) =>
-      sources === undefined ? '' : <AmountOf value={quantity} source={sources.find(sourceIdOf(of))} />,
+    numberOf: ({ quantity }) => quantity,
+    cell: (event) => sources !== undefined && <EventQuantity event={event} sources={sources} />,
   },
   {
     heading: 'Source',

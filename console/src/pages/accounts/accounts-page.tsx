@@ -234,6 +234,7 @@ function columnsOf(
 const balanceColumn = (source: Source, balances: ReadonlyMap<string, string>): Column<Account> => ({
   heading: `Balance, ${source.label}`,
   isNumber: true,
+  numberOf: ({ id }) => balances.get(id),
   cell: ({ id }) => {
     const balance = balances.get(id)
     return balance === undefined ? '–' : <AmountOf value={balance} source={source} />

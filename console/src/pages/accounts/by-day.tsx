@@ -135,12 +135,19 @@ const columnsOf = (source: Source): Column<DayRow>[] => [
   {
     heading: 'Granted',
     isNumber: true,
+    numberOf: ({ day }) => day.grant_total,
     cell: ({ day }) => <AmountOf value={day.grant_total} source={source} />,
   },
   {
     heading: 'Used',
     isNumber: true,
+    numberOf: ({ day }) => day.usage_total,
     cell: ({ day }) => <AmountOf value={day.usage_total} source={source} />,
   },
-  { heading: 'Balance', isNumber: true, cell: ({ day }) => <AmountOf value={day.balance} source={source} /> },
+  {
+    heading: 'Balance',
+    isNumber: true,
+    numberOf: ({ day }) => day.balance,
+    cell: ({ day }) => <AmountOf value={day.balance} source={source} />,
+  },
 ]

@@ -34,10 +34,10 @@ function Totals({ preview, sources }: { preview: Preview; sources: Sources | und
       <Warnings preview={preview} sources={sources} />
       <p className="facts">
         <Link to="preview" parameters={{ contractId: preview.contract_id }}>
-          Each line of it
+          Show each line
         </Link>{' '}
         <Link to="contract" parameters={{ contractId: preview.contract_id }}>
-          The contract
+          Show the contract
         </Link>
       </p>
       <dl className="fields">

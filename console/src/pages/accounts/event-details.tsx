@@ -5,17 +5,17 @@ import { accountReading } from '../../api/queries/accounts.ts'
 import { eventReading } from '../../api/queries/events.ts'
 import { type Read, useRead } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
-import { AmountOf } from '../../parts/amount-of.tsx'
+import { EventMarks } from '../../parts/event-marks.tsx'
+import { EventQuantity } from '../../parts/event-quantity.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { JsonBlock } from '../../parts/json-block.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { type Source, sourceIdOf, useSources } from '../../parts/sources.ts'
+import { sourceIdOf, type Sources, useSources } from '../../parts/sources.ts'
 import { Name } from '../../parts/text.tsx'
 import { isMissing, Unread } from '../../parts/unread.tsx'
 import { CorrectEventDialog } from './correct-event-dialog.tsx'
 import { Counting } from './counting.tsx'
-import { EventMarks } from './event-marks.tsx'
 import { EventRevisions } from './event-revisions.tsx'
 import { VoidEventDialog } from './void-event-dialog.tsx'
 
@@ -43,7 +43,7 @@ export function EventDetails({ eventId, isInList = false }: EventDetailsProps) {
   }
   return (
     <>
-      <EventPanel read={read} source={source} isInList={isInList} onOpen={setOpen} />
+      <EventPanel read={read} sources={sources} isInList={isInList} onOpen={setOpen} />
       {answered !== undefined && source !== undefined && (
         // Keyed by what was answered, so that each correction is waited for by itself.
         <Counting key={JSON.stringify(answered)} event={answered} source={source} />
@@ -61,12 +61,12 @@ export function EventDetails({ eventId, isInList = false }: EventDetailsProps) {
 
 interface EventPanelProps {
   read: Read<UsageEvent>
-  source: Source | undefined
+  sources: Sources | undefined
   isInList: boolean
   onOpen: (dialog: 'correct' | 'void') => void
 }
 
-function EventPanel({ read, source, isInList, onOpen }: EventPanelProps) {
+function EventPanel({ read, sources, isInList, onOpen }: EventPanelProps) {
   const mayWrite =
     useClient().may('write:all') && read.data !== undefined && read.data.voided_at === undefined
   return (
@@ -93,22 +93,22 @@ function EventPanel({ read, source, isInList, onOpen }: EventPanelProps) {
         </>
       }
     >
-      {(event) => <Fields event={event} source={source} />}
+      {(event) => <Fields event={event} sources={sources} />}
     </Panel>
   )
 }
 
-function Fields({ event, source }: { event: UsageEvent; source: Source | undefined }) {
+function Fields({ event, sources }: { event: UsageEvent; sources: Sources | undefined }) {
   return (
     <dl className="fields">
       <dt>Quantity</dt>
       <dd>
-        {source === undefined ? event.quantity : <AmountOf value={event.quantity} source={source} />}{' '}
+        {sources === undefined ? event.quantity : <EventQuantity event={event} sources={sources} />}{' '}
         <EventMarks event={event} />
       </dd>
       <dt>Source</dt>
       <dd>
-        <bdi className="text">{source?.label}</bdi>
+        <bdi className="text">{sources?.find(sourceIdOf(event)).label}</bdi>
       </dd>
       <dt>Account</dt>
       <dd>

@@ -110,7 +110,12 @@ const TONES: Record<Grant['status'], 'good' | 'warn' | 'plain'> = {
 
 function columnsOf(source: Source, onEnd: ((ending: Ending) => void) | undefined): Column<Grant>[] {
   return [
-    { heading: 'Amount', cell: ({ amount }) => <AmountOf value={amount} source={source} /> },
+    {
+      heading: 'Amount',
+      isNumber: true,
+      numberOf: ({ amount }) => amount,
+      cell: ({ amount }) => <AmountOf value={amount} source={source} />,
+    },
     { heading: 'Status', cell: ({ status }) => <Chip tone={TONES[status]}>{status}</Chip> },
     { heading: 'Counts from', cell: ({ effective_at: at }) => <Instant at={at} /> },
     { heading: 'Until', cell: ({ expires_at: at }) => (at === undefined ? 'no end' : <Instant at={at} />) },

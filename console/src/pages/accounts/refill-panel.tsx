@@ -102,7 +102,12 @@ function Refills({ accountId, source }: { accountId: string; source: Source }) {
 
 const REFILL_COLUMNS: readonly Column<Refill>[] = [
   { heading: 'Refill', cell: ({ occurrence }) => occurrence },
-  { heading: 'Amount', isNumber: true, cell: ({ amount }) => <Decimal value={amount} /> },
+  {
+    heading: 'Amount',
+    isNumber: true,
+    numberOf: ({ amount }) => amount,
+    cell: ({ amount }) => <Decimal value={amount} />,
+  },
   { heading: 'At', cell: ({ effective_at: at }) => <Instant at={at} /> },
   {
     heading: 'Computed from',

@@ -92,6 +92,7 @@ function Days({
             {
               heading: `Quantity, ${source.unit}`,
               isNumber: true,
+              numberOf: ({ quantity }) => quantity,
               cell: ({ quantity }) => <AmountOf value={quantity} source={source} />,
             },
           ],

@@ -84,7 +84,7 @@ function InvoicesAt({ at }: { at: number | undefined }) {
 /** The rows of another month are not said to be those of this one. */
 function headingOf(at: number | undefined, isEarlier: boolean): string {
   if (isEarlier) return 'Periods'
-  return at === undefined ? 'Periods of now' : `Periods that contain ${utcDay(at)}`
+  return at === undefined ? 'Running periods' : `Periods that contain ${utcDay(at)}`
 }
 
 /** Says what a list of one second cannot have. */
@@ -195,7 +195,7 @@ function ToLookAt({ summary: { unrated, warnings } }: { summary: Summary }) {
   if (unrated.length === 0 && warnings.length === 0) return null
   return (
     <>
-      {unrated.length > 0 && <Chip tone="warn">not all is rated</Chip>}{' '}
+      {unrated.length > 0 && <Chip tone="warn">usage without a price</Chip>}{' '}
       {warnings.length > 0 && <Chip tone="warn">{counted(warnings.length, 'warning')}</Chip>}
     </>
   )

@@ -41,9 +41,10 @@ export function useNames(client: Client): Names {
 const named = (rows: readonly { id: string; name: string }[] = []): Map<string, string> =>
   new Map(rows.map(({ id, name }) => [id, name]))
 
-/** What a contract is called: its own name, or otherwise its external id or its id. */
+/** What a contract is called: its own name, or otherwise its external id or how its id begins. */
 export const contractName = ({
   id,
   name,
   external_id: externalId,
-}: Pick<Schema<'ContractSummary'>, 'id' | 'name' | 'external_id'>): string => name ?? externalId ?? id
+}: Pick<Schema<'ContractSummary'>, 'id' | 'name' | 'external_id'>): string =>
+  name ?? externalId ?? `Contract ${id.slice(0, 8)}`

@@ -46,8 +46,8 @@ export function AccountsPanel({ customerId }: { customerId: string }) {
         accounts.length === 0 ? (
           <Empty>
             <p>
-              <strong>This customer has no account yet.</strong> An account gets one by its{' '}
-              <code>service_customer_id</code>, when it is made or later.
+              <strong>This customer has no account yet.</strong> To give it one, copy the id above into the
+              field <em>Customer</em> of an account, when you make the account or change it.
             </p>
           </Empty>
         ) : (
@@ -132,11 +132,16 @@ const columnsOf = (source: Source | undefined, balances: Read<Schema<'Balances'>
   ...(source === undefined ? [] : [balanceColumn(source, balances)]),
 ]
 
-const balanceColumn = (source: Source, { data }: Read<Schema<'Balances'>>): Column<Account> => ({
-  heading: `Balance, ${source.label}`,
-  isNumber: true,
-  cell: ({ id }) => {
-    const found = data?.data.find((balance) => balance.account_id === id && sourceIdOf(balance) === source.id)
-    return found === undefined ? '–' : <AmountOf value={found.balance} source={source} />
-  },
-})
+function balanceColumn(source: Source, { data }: Read<Schema<'Balances'>>): Column<Account> {
+  const balanceOf = ({ id }: Account) =>
+    data?.data.find((balance) => balance.account_id === id && sourceIdOf(balance) === source.id)?.balance
+  return {
+    heading: `Balance, ${source.label}`,
+    isNumber: true,
+    numberOf: balanceOf,
+    cell: (account) => {
+      const balance = balanceOf(account)
+      return balance === undefined ? '–' : <AmountOf value={balance} source={source} />
+    },
+  }
+}

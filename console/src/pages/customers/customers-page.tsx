@@ -61,6 +61,7 @@ export function CustomersPage() {
           ) : (
             <DataTable
               caption="Customers"
+              isWide
               columns={COLUMNS}
               rows={customers}
               keyOf={({ id }) => id}

@@ -57,7 +57,8 @@ export function MetricUsagePanel({ source, seconds, now }: MetricUsagePanelProps
             <p className="facts">
               <AmountOf value={usage.total.quantity ?? '0'} source={source} />{' '}
               <span className="soft">
-                from {from} to {to}, both included, of {countText(usage.total.event_count)} events
+                in {countText(usage.total.event_count)} {usage.total.event_count === 1 ? 'event' : 'events'},
+                from {from} to {to}, both included
               </span>
             </p>
             <UsagePlot

@@ -3,8 +3,9 @@ import type { Read } from '../../api/use-read.ts'
 import { Link } from '../../app/link.tsx'
 import { propertiesText } from '../../format/properties.ts'
 import { useAccountNames } from '../../parts/account-names.ts'
-import { AmountOf } from '../../parts/amount-of.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { EventMarks } from '../../parts/event-marks.tsx'
+import { EventQuantity } from '../../parts/event-quantity.tsx'
 import { Instant } from '../../parts/instant.tsx'
 import { Chip } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -62,17 +63,22 @@ const columnsOf = (
   {
     heading: 'Quantity',
     isNumber: true,
-    cell: (event) =>
-      sources !== undefined && <AmountOf value={event.quantity} source={sources.find(sourceIdOf(event))} />,
+    numberOf: ({ quantity }) => quantity,
+    cell: (event) => sources !== undefined && <EventQuantity event={event} sources={sources} />,
   },
   {
     heading: 'Properties',
-    cell: ({ properties, voided_at: voidedAt, corrected_at: correctedAt }) => (
-      <>
-        {voidedAt !== undefined && <Chip tone="bad">void</Chip>}
-        {voidedAt === undefined && correctedAt !== undefined && <Chip>corrected</Chip>}{' '}
-        <Text>{propertiesText(properties)}</Text>
-      </>
-    ),
+    cell: (event) => <Properties event={event} />,
   },
 ]
+
+/** Nothing at all for an event without marks and properties, so that a card leaves the line out. */
+function Properties({ event }: { event: Schema<'UsageEvent'> }) {
+  const text = propertiesText(event.properties)
+  if (text === '' && event.corrected_at === undefined) return null
+  return (
+    <>
+      <EventMarks event={event} /> <Text>{text}</Text>
+    </>
+  )
+}

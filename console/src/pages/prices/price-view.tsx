@@ -136,11 +136,13 @@ const tierColumns = (per: string, currency: string): Column<{ tier: Tier; above:
   {
     heading: per === '1' ? 'Each' : `Per ${per}`,
     isNumber: true,
+    numberOf: ({ tier }) => tier.unitAmount,
     cell: ({ tier }) => <Money value={tier.unitAmount} currency={currency} />,
   },
   {
     heading: 'Step at its beginning',
     isNumber: true,
+    numberOf: ({ tier }) => tier.flatAmount,
     cell: ({ tier }) => <Money value={tier.flatAmount} currency={currency} />,
   },
 ]

@@ -7,6 +7,7 @@ import { Link } from '../../app/link.tsx'
 import { curlOf } from '../../format/curl.ts'
 import { ArchiveButton } from '../../parts/archive-button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { Numbers } from '../../parts/decimal.tsx'
 import { Id } from '../../parts/id.tsx'
 import { Chip, PageHead } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -95,7 +96,7 @@ function PricesOf({ prices }: { prices: readonly Price[] }) {
       {prices.map((price) => (
         <li key={price.id}>
           <Link to="price" parameters={{ priceId: price.id }}>
-            {priceWords(price)}
+            <Numbers>{priceWords(price)}</Numbers>
           </Link>{' '}
           {price.archived_at !== null && <Chip>archived</Chip>}
         </li>

@@ -222,6 +222,7 @@ function Spread({ totals: { quantiles }, currency }: { totals: Totals; currency:
           {
             heading: 'have this difference, or a lower one',
             isNumber: true,
+            numberOf: ({ name }) => quantiles[name],
             cell: ({ name }) => (
               <>
                 {signOf(quantiles[name])}
@@ -279,11 +280,13 @@ const columnsOf = (
   {
     heading: sides.baseline,
     isNumber: true,
+    numberOf: ({ baseline }) => baseline,
     cell: ({ baseline }) => <Money value={baseline} currency={currency} />,
   },
   {
     heading: sides.candidate,
     isNumber: true,
+    numberOf: ({ candidate }) => candidate,
     cell: ({ candidate }) => <Money value={candidate} currency={currency} />,
   },
   {

@@ -82,7 +82,13 @@ function Answer({ answer, source, now, newest, seen, onChoose, colours, nameOf }
       <p className="facts">
         {usage.total.quantity !== null && <AmountOf value={usage.total.quantity} source={measured} />}{' '}
         <span className="soft">
-          from {from} to {to}, both included, of {countText(usage.total.event_count)} events
+          {usage.aggregation !== 'count' && (
+            <>
+              {label.toLowerCase()} of {countText(usage.total.event_count)}{' '}
+              {usage.total.event_count === 1 ? 'event' : 'events'},{' '}
+            </>
+          )}
+          from {from} to {to}, both included
         </span>
       </p>
       {!addsUp(usage) && (

@@ -1,5 +1,5 @@
-import type { Schema } from '../../api/contract.ts'
-import { Chip } from '../../parts/page.tsx'
+import type { Schema } from '../api/contract.ts'
+import { Chip } from './page.tsx'
 
 /** Whether an event was corrected, or does not count. */
 export function EventMarks({ event }: { event: Schema<'UsageEvent'> }) {
