@@ -53,7 +53,10 @@ export function AccountPicker({ accountId, onChoose, error }: AccountPickerProps
         onChange={onChoose}
       />
       <p className="soft" role="status">
-        {found.data !== undefined && !found.isEarlier && rows.length === 0 && 'No account has this text.'}
+        {found.data !== undefined &&
+          !found.isEarlier &&
+          rows.length === 0 &&
+          (text === '' ? 'There is no account yet.' : 'No account has this text.')}
         {found.hasMore && 'There are more accounts: type more of the name.'}
       </p>
     </>

@@ -166,7 +166,15 @@ function NoneYet({ accountId }: { accountId: string | undefined }) {
     <Empty>
       <p>
         <strong>No contract{accountId === undefined ? ' yet' : ''}.</strong> A contract says what an account
-        pays, by which rate card, for which periods. It takes a product, a price and a rate card first.
+        pays, by which rate card, for which periods. It takes a{' '}
+        <Link to="products" parameters={{}}>
+          product with a price
+        </Link>{' '}
+        and a{' '}
+        <Link to="rate-cards" parameters={{}}>
+          rate card
+        </Link>{' '}
+        first. Make it here, or send this:
       </p>
       <Snippet text={curlOf(origin, request)} label="Copy this command" />
     </Empty>

@@ -8,8 +8,9 @@ import { metricListing } from '../../api/queries/sources.ts'
 import { useReadAll } from '../../api/use-read.ts'
 import { useWrite } from '../../api/use-write.ts'
 import { expectArrival } from '../../app/arrivals.ts'
+import { useNow } from '../../app/now.ts'
 import { pathOf } from '../../app/routes.ts'
-import { parseInstant } from '../../format/time.ts'
+import { parseInstant, startOfMonth, utcDay } from '../../format/time.ts'
 import { visibleText } from '../../format/visible-text.ts'
 import { AccountPicker } from '../../parts/account-picker.tsx'
 import { Select } from '../../parts/choice.tsx'
@@ -128,6 +129,7 @@ interface TermsProps {
 }
 
 function Terms({ typed, onChange, error }: TermsProps) {
+  const now = useNow()
   const set = (changes: Partial<Typed>) => onChange({ ...typed, ...changes })
   const isCadence = (text: string): text is Cadence => CADENCES.some(({ value }) => value === text)
   return (
@@ -159,7 +161,18 @@ function Terms({ typed, onChange, error }: TermsProps) {
             : 'write it as 2026-11-28 or 2026-11-28 09:30'
         }
         error={error}
-        hint="Periods are counted from it, and earlier usage costs nothing. Empty: now."
+        hint={
+          <>
+            Periods are counted from it, and earlier usage costs nothing. Empty: now.{' '}
+            <button
+              type="button"
+              className="as-link"
+              onClick={() => set({ starts: utcDay(startOfMonth(now)) })}
+            >
+              The first of this month
+            </button>
+          </>
+        }
       />
       <Field
         label="Name"

@@ -51,7 +51,8 @@ export function PreviewBody({ preview, contract, names, asked }: PreviewBodyProp
         <Empty>
           <p>
             <strong>No line has an amount.</strong> Nothing was used that this contract charges, and it has no
-            fixed charge in this period.
+            fixed charge in this period. Usage before it started, <Instant at={contract.starts_at} />, costs
+            nothing.
           </p>
         </Empty>
       ) : (

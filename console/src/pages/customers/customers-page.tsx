@@ -110,7 +110,7 @@ function NoCustomer({ query }: { query: string }) {
         <strong>No customer yet.</strong> A customer is who pays, and may have several accounts. Usage needs
         no customer.
       </p>
-      <p>This makes one:</p>
+      <p>Make one here, or send this:</p>
       <Snippet
         text={curlOf(origin, { method: 'POST', target: '/v2/customers', body })}
         label="Copy this command"

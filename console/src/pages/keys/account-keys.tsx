@@ -27,7 +27,7 @@ export function AccountKeys() {
             </button>
           </div>
         </header>
-        <div className="panel__body form">
+        <div className="panel__body form keys__choose">
           <p>
             A key of one account is for a web page that shows a customer its own usage. It reads this account
             alone, and ends within 31 days. Choose an account to see its keys.

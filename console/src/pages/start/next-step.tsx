@@ -30,7 +30,7 @@ export function NextStep({ subject: { accountId, metricId } }: { subject: Subjec
           <Link to="contracts" parameters={{}}>
             contract
           </Link>{' '}
-          of the account. Its page leads to the invoice preview.
+          of the account, which starts before the event. Its page leads to the invoice preview.
         </li>
         <li>
           <a href="/docs">The API&rsquo;s page</a> has every operation.

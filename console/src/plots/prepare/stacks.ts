@@ -1,4 +1,4 @@
-import { sumDecimals } from '../../format/decimal.ts'
+import { countText, sumDecimals } from '../../format/decimal.ts'
 import type { BarSeries } from './bars.ts'
 import { COLOURS, type Colours } from './colours.ts'
 
@@ -66,7 +66,8 @@ export function stackOf(usage: StackedUsage, nameOf: (key: string) => string, co
 }
 
 /** What stands for all other groups together. */
-export const othersText = (groups: number): string => (groups === 1 ? '1 other' : `${groups} others`)
+export const othersText = (groups: number): string =>
+  groups === 1 ? '1 other' : `${countText(groups)} others`
 
 function rowsOf(total: Series, parts: readonly Series[]): StackRow[] {
   return (total.periods ?? []).map(({ period_start_at: startAt, quantity }, index) => ({
