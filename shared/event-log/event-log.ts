@@ -64,6 +64,9 @@ export interface EventLog extends Closeable {
 
   lag(group: string): Promise<PartitionLag[]>
 
+  /** Sets a group's offsets, also backwards. The caller holds the leases of all partitions: see withoutMembers. */
+  moveTo(group: string, positions: readonly Position[]): Promise<void>
+
   /** The lowest acceptedAt of the records that a group has not yet committed; undefined when there are none. */
   lowestUnread(group: string): Promise<Micros | undefined>
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { StartupError } from '../errors/startup-error.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { Pool, Queryable } from '../postgres/core/pool.ts'
 import { withTransaction } from '../postgres/core/transaction.ts'
@@ -54,6 +55,13 @@ const TAKE = `
 const GIVE_BACK = `
   UPDATE event_log_offsets SET owner = NULL
   WHERE consumer_group = $1 AND topic = $2 AND owner = $3 AND partition = ANY ($4)`
+const TAKE_ALL = `
+  UPDATE event_log_offsets SET owner = $3, leased_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE consumer_group = $1 AND topic = $2 AND (owner IS NULL OR leased_until < clock_timestamp())`
+const COUNT_PARTITIONS = `
+  SELECT count(*)::integer AS partitions FROM event_log_offsets WHERE consumer_group = $1 AND topic = $2`
+const GIVE_ALL_BACK = `
+  UPDATE event_log_offsets SET owner = NULL WHERE consumer_group = $1 AND topic = $2 AND owner = $3`
 const LEAVE = 'DELETE FROM event_log_members WHERE consumer_group = $1 AND topic = $2 AND member_id = $3'
 
 /** Ends the memberships of dead processes. The caller must know that no other process uses the topic. */
@@ -62,6 +70,32 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
   await pool.query('UPDATE event_log_offsets SET owner = NULL WHERE topic = $1 AND owner IS NOT NULL', [
     topic,
   ])
+}
+
+/** How long withoutMembers keeps members away. */
+const WITHOUT_MEMBERS_MS = 60_000
+
+/**
+ * Runs work while a group has no members: it holds the leases of all partitions itself.
+ *
+ * @throws StartupError when a member holds the lease of a partition
+ */
+export async function withoutMembers<T>(
+  pool: Pool,
+  topic: string,
+  group: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const holder = randomUUID()
+  try {
+    const { rowCount } = await pool.query(TAKE_ALL, [group, topic, holder, WITHOUT_MEMBERS_MS])
+    const { rows } = await pool.query<{ partitions: number }>(COUNT_PARTITIONS, [group, topic])
+    if (rowCount !== rows[0]?.partitions)
+      throw new StartupError(`a ${group} still reads the event log: end every ${group}, and try again`)
+    return await work()
+  } finally {
+    await pool.query(GIVE_ALL_BACK, [group, topic, holder])
+  }
 }
 
 /**

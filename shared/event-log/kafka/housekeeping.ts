@@ -1,5 +1,6 @@
 import type { Pool } from '../../postgres/core/pool.ts'
 import { withTransaction } from '../../postgres/core/transaction.ts'
+import { checkpointRepository, CHECKPOINTS_PER_RETENTION } from '../checkpoints.ts'
 import type { Position } from '../event-log.ts'
 
 export interface TidyTopicOptions {
@@ -14,22 +15,10 @@ export interface TidyTopicOptions {
   deleteBefore: (positions: readonly Position[]) => Promise<void>
 }
 
-/** The number of checkpoints in the time for which the log is kept. */
-const CHECKPOINTS_PER_RETENTION = 24
-
-const CHECKPOINT = `
-  INSERT INTO event_log_checkpoints (topic, partition, log_offset)
-  SELECT $1, p.partition, p.log_offset FROM unnest($2::integer[], $3::bigint[]) AS p (partition, log_offset)
-  WHERE NOT EXISTS (SELECT 1 FROM event_log_checkpoints c WHERE c.topic = $1 AND c.partition = p.partition
-                      AND c.made_at > clock_timestamp() - $4 * interval '1 millisecond')`
 const LIST_EXPIRED = `
   SELECT DISTINCT ON (partition) partition, log_offset, made_at FROM event_log_checkpoints
   WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'
   ORDER BY partition, made_at DESC`
-const FORGET = `
-  DELETE FROM event_log_checkpoints
-  WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'`
-
 /**
  * Deletes the records of a topic that were loaded longer ago than retentionMs. Several processes may call it at once.
  *
@@ -55,12 +44,8 @@ export async function tidyTopic({
       logId,
       retentionMs,
     ])
-    await db.query(CHECKPOINT, [
-      logId,
-      positions.map(({ partition }) => partition),
-      positions.map(({ offset }) => offset),
-      retentionMs / CHECKPOINTS_PER_RETENTION,
-    ])
+    const checkpoints = checkpointRepository(db, logId)
+    await checkpoints.note(positions, retentionMs / CHECKPOINTS_PER_RETENTION)
     // Nothing is deleted after the current position of the groups, because somebody may have set that position back to
     // load records again.
     const expired = rows
@@ -70,6 +55,6 @@ export async function tidyTopic({
       }))
       .filter(({ offset }) => offset > 0)
     if (expired.length > 0) await deleteBefore(expired)
-    await db.query(FORGET, [logId, retentionMs])
+    await checkpoints.forget(retentionMs)
   })
 }

@@ -110,6 +110,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
       return consumer
     },
     lag: async (group: string) => readLag(reader, offsetsOf(group), await all()),
+    moveTo: (group: string, positions: readonly Position[]) => offsetsOf(group).commit(positions),
     lowestUnread: async (group: string) =>
       backlogOf(group).findLowest(await readLag(reader, offsetsOf(group), await all())),
     positionsAt: async (at: Micros) => findPositionsAt(reader, await all(), at),

@@ -3,6 +3,7 @@ import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool, PoolClient } from '../../postgres/core/pool.ts'
 import { withTransaction } from '../../postgres/core/transaction.ts'
+import { checkpointRepository, CHECKPOINTS_PER_RETENTION } from '../checkpoints.ts'
 
 export interface HousekeepingOptions {
   pool: Pool
@@ -20,18 +21,24 @@ const CURRENT = `
     EXISTS (SELECT 1 FROM event_log_bounds b JOIN event_log_partitions p USING (topic, partition, segment_id)
             WHERE b.segment_id = s.segment_id AND p.next_offset > b.first_offset) AS has_records
   FROM event_log_segments s WHERE topic = $1 AND closed_at IS NULL`
-// A segment is consumed when, in each partition, every group has reached the first offset of the segment after it.
+// A segment is consumed when, in each partition, every group has reached the first offset of the segment after it. If a
+// group was set back to load usage again, a segment is no longer consumed.
 const MARK_CONSUMED = `
-  UPDATE event_log_segments s SET consumed_at = clock_timestamp()
-  WHERE s.topic = $1 AND s.closed_at IS NOT NULL AND s.consumed_at IS NULL
-    AND EXISTS (SELECT 1 FROM event_log_offsets o WHERE o.topic = s.topic)
-    AND NOT EXISTS (
-      SELECT 1 FROM event_log_bounds b
-      JOIN event_log_offsets o ON o.topic = b.topic AND o.partition = b.partition
-      WHERE b.topic = s.topic AND b.segment_id = (
-          SELECT min(n.segment_id) FROM event_log_bounds n
-          WHERE n.topic = b.topic AND n.partition = b.partition AND n.segment_id > s.segment_id)
-        AND o.next_offset < b.first_offset)`
+  UPDATE event_log_segments s SET consumed_at = CASE WHEN c.is_consumed THEN clock_timestamp() END
+  FROM (
+    SELECT t.segment_id, EXISTS (SELECT 1 FROM event_log_offsets o WHERE o.topic = t.topic)
+      AND NOT EXISTS (
+        SELECT 1 FROM event_log_bounds b
+        JOIN event_log_offsets o ON o.topic = b.topic AND o.partition = b.partition
+        WHERE b.topic = t.topic AND b.segment_id = (
+            SELECT min(n.segment_id) FROM event_log_bounds n
+            WHERE n.topic = b.topic AND n.partition = b.partition AND n.segment_id > t.segment_id)
+          AND o.next_offset < b.first_offset) AS is_consumed
+    FROM event_log_segments t WHERE t.topic = $1 AND t.closed_at IS NOT NULL
+  ) c
+  WHERE s.segment_id = c.segment_id AND c.is_consumed <> (s.consumed_at IS NOT NULL)`
+const LIST_COMMITTED = `
+  SELECT partition, min(next_offset) AS log_offset FROM event_log_offsets WHERE topic = $1 GROUP BY partition`
 const LIST_EXPIRED = `
   SELECT segment_id FROM event_log_segments
   WHERE topic = $1 AND consumed_at < clock_timestamp() - $2 * interval '1 millisecond'`
@@ -65,8 +72,17 @@ export async function tidy(options: HousekeepingOptions): Promise<void> {
     if (rows[0]?.mine !== true) return // another process does this now
     await openNextSegment(db, options)
     await db.query(MARK_CONSUMED, [options.topic])
+    await noteCheckpoint(db, options)
   })
   await dropExpired(options)
+}
+
+async function noteCheckpoint(db: PoolClient, { topic, retentionMs }: HousekeepingOptions): Promise<void> {
+  const { rows } = await db.query<{ partition: number; log_offset: string }>(LIST_COMMITTED, [topic])
+  const committed = rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset) }))
+  const checkpoints = checkpointRepository(db, topic)
+  await checkpoints.note(committed, retentionMs / CHECKPOINTS_PER_RETENTION)
+  await checkpoints.forget(retentionMs)
 }
 
 interface CurrentRow {

@@ -38,6 +38,10 @@ const LAG = `
   FROM event_log_partitions p
   LEFT JOIN event_log_offsets o ON o.topic = p.topic AND o.partition = p.partition AND o.consumer_group = $2
   WHERE p.topic = $1 ORDER BY p.partition`
+const MOVE = `
+  UPDATE event_log_offsets o SET next_offset = p.next_offset
+  FROM unnest($3::integer[], $4::bigint[]) AS p (partition, next_offset)
+  WHERE o.consumer_group = $1 AND o.topic = $2 AND o.partition = p.partition`
 const SEGMENTS_FROM = `
   SELECT b.segment_id FROM event_log_bounds b
   WHERE b.topic = $1 AND b.partition = $2
@@ -86,6 +90,10 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
       return consumer
     },
     lag: (group: string) => readLag(pool, topic, group),
+    async moveTo(group: string, positions: readonly Position[]): Promise<void> {
+      const partitions = positions.map(({ partition }) => partition)
+      await pool.query(MOVE, [group, topic, partitions, positions.map(({ offset }) => offset)])
+    },
     lowestUnread: (group: string) => readLowestUnread(pool, topic, group),
     positionsAt: (at: Micros) => findPositionsAt(pool, topic, at),
     keptSince: () => readKeptSince(pool, topic),

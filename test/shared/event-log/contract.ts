@@ -157,6 +157,19 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       expect((await log.lag(GROUP))[0]).to.include({ committed: 3, end: 3 })
     })
 
+    it('sets a group back, which then gets records again', async () => {
+      const log = await open(await driver.makeTopic(2))
+      await log.append([record(0, 'a'), record(0, 'b'), record(1, 'x')])
+      const first = await join(log)
+      await drain(first, 3)
+      await first.commit([0, 1].map((partition) => ({ partition, offset: 2 - partition })))
+      await leave(first)
+      await log.moveTo(GROUP, [{ partition: 0, offset: 1 }])
+      expect((await log.lag(GROUP)).map(({ committed }) => committed)).to.deep.equal([1, 1])
+      const again = await drain(await join(log), 1)
+      expect(again.map(({ value }) => value.toString())).to.deep.equal(['b'])
+    })
+
     it('gives each group every record', async () => {
       const log = await open(await driver.makeTopic(1))
       await log.append([record(0, 'a')])

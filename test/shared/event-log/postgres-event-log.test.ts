@@ -2,12 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { DomainError } from '../../../shared/errors/domain-error.ts'
+import { checkpointRepository } from '../../../shared/event-log/checkpoints.ts'
 import { RECORD_BYTES_MAX } from '../../../shared/event-log/event-log.ts'
+import { withoutMembers } from '../../../shared/event-log/group-membership.ts'
 import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
 import {
   openPostgresEventLog,
   type PostgresEventLogOptions,
 } from '../../../shared/event-log/postgres/postgres-event-log.ts'
+import { readClock } from '../../../shared/postgres/core/clock.ts'
+import { MICROS_PER_MS } from '../../../shared/time/microsecond-clock.ts'
 import { breakReads } from '../../support/break-reads.ts'
 import { memoryInUse } from '../../support/collect-garbage.ts'
 import { testLog } from '../../support/log.ts'
@@ -98,6 +102,76 @@ describe('event log on PostgreSQL', () => {
     expect(
       (await consumer.poll({ bytesMax: 1_000, waitMs: 1_000 })).map(({ offset }) => offset),
     ).to.deep.equal([3])
+    await consumer.close()
+    await log.close()
+  })
+
+  it('keeps a consumed segment that a group was set back into, until the group has read it again', async () => {
+    const options = optionsFor(db, 'set back', 1)
+    const log = await openPostgresEventLog(options)
+    const consumer = await log.join('loader')
+    const noDrop = { ...options, segmentAgeMaxMs: 0, retentionMs: 3_600_000 }
+    await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+    await consumer.poll({ bytesMax: 1_000, waitMs: 100 })
+    await consumer.commit([{ partition: 0, offset: 1 }])
+    await tidy(noDrop)
+    await consumer.close()
+    await withoutMembers(db.pool, 'set back', 'loader', () =>
+      log.moveTo('loader', [{ partition: 0, offset: 0 }]),
+    )
+    await tidy(options) // keeps consumed segments for 0 ms
+    const again = await log.join('loader')
+    expect((await again.poll({ bytesMax: 1_000, waitMs: 100 })).map(({ offset }) => offset)).to.deep.equal([
+      0,
+    ])
+    await again.commit([{ partition: 0, offset: 1 }])
+    await tidy(options)
+    expect(await log.read({ partition: 0, offset: 0 }, 1_000)).to.deep.equal([])
+    await again.close()
+    await log.close()
+  })
+
+  it('sets nothing back while a member reads, and keeps members away meanwhile', async () => {
+    const log = await openPostgresEventLog(optionsFor(db, 'held', 2))
+    const consumer = await log.join('loader')
+    const hold = (work: () => Promise<void>) => withoutMembers(db.pool, 'held', 'loader', work)
+    let isHeld = false
+    const refused = await hold(() => Promise.resolve()).catch((err: unknown) => String(err))
+    expect(refused).to.contain('a loader still reads the event log')
+    await consumer.close()
+    await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+    await hold(async () => {
+      isHeld = true
+      const early = await log.join('loader')
+      expect(await early.poll({ bytesMax: 1_000, waitMs: 300 })).to.deep.equal([])
+      await early.close()
+    })
+    expect(isHeld).to.equal(true)
+    const later = await log.join('loader')
+    expect(await later.poll({ bytesMax: 1_000, waitMs: 300 })).to.have.length(1)
+    await later.close()
+    await log.close()
+  })
+
+  it('knows how far it was loaded at a time, as far back as the log is kept', async () => {
+    const options = { ...optionsFor(db, 'noted', 1), retentionMs: 3_600_000 }
+    const log = await openPostgresEventLog(options)
+    const consumer = await log.join('loader')
+    const checkpoints = checkpointRepository(db.pool, 'noted')
+    const offsetsBefore = async (at: number) => (await checkpoints.findBefore(at)).map(({ offset }) => offset)
+    const now = async () => (await readClock(db.pool)).getTime() * MICROS_PER_MS
+    const before = await now()
+    await sleep(5)
+    for (const n of [0, 1, 2]) {
+      await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+      await consumer.commit([{ partition: 0, offset: n + 1 }])
+      await tidy(options) // only the first makes a checkpoint: it is younger than the next ones may be
+    }
+    expect(await offsetsBefore(before)).to.deep.equal([])
+    expect(await offsetsBefore(Infinity)).to.deep.equal([1])
+    await checkpoints.note([{ partition: 0, offset: 3 }], 0)
+    await checkpoints.forget(0) // the newest says what the kept log begins with
+    expect(await offsetsBefore(Infinity)).to.deep.equal([3])
     await consumer.close()
     await log.close()
   })
