@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ANALYST_PASSWORD_FILE } from '../services/standalone/analyst-endpoint.ts'
+import { ANALYST_PASSWORD_FILE } from '../services/standalone/data-folder.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import type { RunningTally } from '../test/support/start-tally.ts'
 import type { DataSet } from './data-set/data-set.ts'

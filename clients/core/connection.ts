@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/common-settings.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
+import { typedPath } from '../../shared/config/typed-path.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { UsageError } from '../../shared/errors/usage-error.ts'
 import { Tally } from '../sdk/src/node.ts'
 import { type Ask, asking, type Retry } from './ask.ts'
 import { numberOption } from './number-option.ts'
 import type { ProgramContext } from './program.ts'
-import { typedPath } from './typed-path.ts'
 
 /** Options for the connection to Tally, for node's parseArgs. */
 export const CONNECTION_OPTIONS = {

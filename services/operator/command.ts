@@ -33,6 +33,14 @@ export interface Installation {
   hosts: Readonly<Record<string, string>> | undefined
 }
 
+/** The embedded ClickHouse, and what belongs to a backup of it. */
+export interface EmbeddedEngines {
+  /** The URL of the embedded PostgreSQL's superuser; undefined when PostgreSQL is a server. */
+  superuserUrl: string | undefined
+  /** Names of files in the data folder that are copied if they exist: passwords and keys. */
+  files: readonly string[]
+}
+
 /** The dependencies of commands. */
 export interface CommandDeps {
   pool: Pool
@@ -49,6 +57,8 @@ export interface CommandDeps {
   openClickHouse: (queryTimeoutS?: number) => Promise<ClickHouse>
   openEventLog: () => Promise<EventLog>
   installation: Installation
+  /** Undefined when ClickHouse is a server. */
+  embedded: EmbeddedEngines | undefined
   /** Tells the serving processes what to remove from their caches. */
   purges: Pick<Purges, 'purge'>
 }
@@ -87,6 +97,11 @@ export interface Command {
     env: Readonly<Record<string, string | undefined>>,
     context: Pick<CommandContext, 'print'>,
   ) => Promise<number>
+  /** The words as another process must get them, which has another working directory. */
+  wordsToSend?: (
+    args: readonly string[],
+    env: Readonly<Record<string, string | undefined>>,
+  ) => readonly string[]
   /**
    * @param args the words after the command's name
    * @returns the exit code

@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
 import { analysts } from './commands/analysts.ts'
 import { audit } from './commands/audit.ts'
+import { backup } from './commands/backup.ts'
 import { companies } from './commands/companies.ts'
 import { deadLetters } from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
@@ -12,6 +13,7 @@ import { trail } from './commands/trail.ts'
 export const COMMANDS: readonly Command[] = [
   analysts,
   audit,
+  backup,
   companies,
   deadLetters,
   doctor,

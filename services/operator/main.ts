@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   }
   process.exitCode =
     servers === undefined
-      ? await askRunning(dataFolder, name, args, context)
+      ? await askRunning(dataFolder, name, command?.wordsToSend?.(args, process.env) ?? args, context)
       : await runOnServers(servers, name, args, log, { ...context, signal: interruptSignal(log) })
 }
 

@@ -10,7 +10,7 @@ import { openPool } from '../../shared/postgres/core/pool.ts'
 import { requirePostgresSchema } from '../../shared/postgres/core/require-schema.ts'
 import { lowestUnderWayIn } from '../../shared/postgres/lowest-under-way.ts'
 import { openPurger } from '../../shared/redis/purges.ts'
-import type { CommandContext, UsageEngines } from './command.ts'
+import type { CommandContext, Installation, UsageEngines } from './command.ts'
 import { doctor } from './commands/doctor.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
@@ -65,16 +65,15 @@ export async function runOnServers(
       }
     }
     const purges = await openPurger(redis, opened, log)
-    const installation = {
-      eventLog,
-      redis,
-      dataFolder: undefined,
-      urls: { DATABASE_URL: databaseUrl, CLICKHOUSE_URL: ch.url },
-      database: ch.database,
-      analystAddress: () => undefined,
-      hosts: undefined,
+    const deps = {
+      pool,
+      openUsage,
+      openClickHouse: openCh,
+      openEventLog: openLog,
+      purges,
+      installation: installationOn(servers),
+      embedded: undefined,
     }
-    const deps = { pool, openUsage, openClickHouse: openCh, openEventLog: openLog, purges, installation }
     return await runCommand(name, args, deps, log, context)
   } catch (err) {
     if (!(err instanceof StartupError) && isOutOfReach(err))
@@ -86,3 +85,18 @@ export async function runOnServers(
     await closeAll(opened, log)
   }
 }
+
+const installationOn = ({
+  databaseUrl,
+  eventLog,
+  clickhouse: { url, database },
+  redis,
+}: NonNullable<OperatorConfig['servers']>): Installation => ({
+  eventLog,
+  redis,
+  dataFolder: undefined,
+  urls: { DATABASE_URL: databaseUrl, CLICKHOUSE_URL: url },
+  database,
+  analystAddress: () => undefined,
+  hosts: undefined,
+})

@@ -12,10 +12,9 @@ import { type EndpointUsers, type FixedUser, fixedUsers } from '../analysts/endp
 import { ClickHouseException } from '../analysts/exception.ts'
 import { clickHouseHttp } from '../analysts/http-endpoint.ts'
 import type { Parts } from './apps.ts'
+import { ANALYST_PASSWORD_FILE } from './data-folder.ts'
 import { portsOf } from './ports.ts'
 import type { Start } from './start.ts'
-
-export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
 /** The longest header of a request. ClickHouse takes URLs of this length, and clients put parameters in them. */
 const HEADER_BYTES_MAX = 1_024 * 1_024

@@ -18,7 +18,9 @@ import type { Installation } from '../operator/command.ts'
 import { commandsApp } from '../operator/commands-app.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
+import { SECRET_FILES } from './data-folder.ts'
 import { dispatch } from './dispatch.ts'
+import type { Engines } from './engines.ts'
 import type { RequiredRoom } from './require-room.ts'
 
 /** The parts that the HTTP services of Tally need. */
@@ -119,6 +121,10 @@ export function makeCommandsApp(
         Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
       openEventLog: () => Promise.resolve(eventLog),
       installation: installationOf(setup),
+      embedded:
+        setup.config.clickhouse.url === undefined
+          ? { superuserUrl: setup.engines.superuserUrl, files: SECRET_FILES }
+          : undefined,
       purges,
     },
     log: log.child({ part: 'operator' }),
@@ -127,12 +133,17 @@ export function makeCommandsApp(
 }
 
 interface CommandsSetup extends Pick<Installation, 'analystAddress'> {
+  engines: Pick<Engines, 'superuserUrl'>
   config: StandaloneConfig
   folder: DataFolder
   log: Logger
 }
 
-function installationOf({ config, folder, analystAddress }: Omit<CommandsSetup, 'log'>): Installation {
+function installationOf({
+  config,
+  folder,
+  analystAddress,
+}: Omit<CommandsSetup, 'log' | 'engines'>): Installation {
   const { postgres, clickhouse, eventLog, redis, host, admin, analystHost } = config
   const hosts = { HOST: host, ADMIN_HOST: admin.host }
   return {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -5,6 +6,7 @@ import { isDiskFull } from '../../shared/errors/disk-full.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { startOf } from '../../shared/lifecycle/process-start.ts'
+import { PASSWORDS_FILE } from '../../shared/postgres/embedded/embedded-postgres.ts'
 
 /** A data folder that only this process uses, until it is closed. */
 export interface DataFolder extends Closeable {
@@ -13,6 +15,15 @@ export interface DataFolder extends Closeable {
   /** Returns the path of a file or folder in the data folder. */
   join: (...names: string[]) => string
 }
+
+export const API_KEY_FILE = 'api-key'
+export const TEST_API_KEY_FILE = 'test-api-key'
+export const ANALYST_PASSWORD_FILE = 'analyst-password'
+/** Small files with secrets, which belong to the data. */
+export const SECRET_FILES = [PASSWORDS_FILE, API_KEY_FILE, TEST_API_KEY_FILE, ANALYST_PASSWORD_FILE]
+
+/** A file that exists while a restore is under way. Until it has ended, the data are not complete. */
+export const RESTORING = 'restoring'
 
 /**
  * How long a start waits for the lock. A killed process may need a moment to end, and a restart should not fail then.
@@ -29,7 +40,8 @@ const MODE = 0o711
 /**
  * Makes the data folder if it is missing, and locks it for this process, because embedded engines allow only one.
  *
- * @throws StartupError when another process uses the folder, or when the folder cannot be made or written
+ * @throws StartupError when another process uses the folder, when a restore into it did not end, or when the folder
+ *   cannot be made or written
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const absolute = path.resolve(folder)
@@ -41,6 +53,10 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       `the data folder ${absolute} cannot be made: ${String(err)}; set DATA_DIR to another`,
     )
   }
+  if (existsSync(join(RESTORING)))
+    throw new StartupError(
+      `a restore into ${absolute} did not end: remove what it made there (${RESTORING}, clickhouse and, unless it was kept, postgres), and restore again`,
+    )
   const lock = join('lock')
   await takeLock(lock, absolute)
   return { name: 'data folder', path: absolute, join, close: () => rm(lock, { force: true }) }

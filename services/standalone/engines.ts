@@ -22,6 +22,8 @@ const REBUILD_CONNECTIONS = 1
 export interface Engines {
   /** The URL of PostgreSQL for the services' role. */
   databaseUrl: string
+  /** The URL of the embedded PostgreSQL's superuser; undefined when PostgreSQL is a server. */
+  superuserUrl: string | undefined
   clickhouse: OpenedClickHouse
   /** The loader's own connections. */
   loaderClickhouse: OpenedClickHouse
@@ -48,7 +50,10 @@ export async function openEngines(
   onUnexpectedExit: (reason: string) => void,
 ): Promise<Engines> {
   const { postgres, clickhouse: ch } = config
-  const urls = postgres.server ?? (await startOwn(folder, opened, log, onUnexpectedExit))
+  const urls =
+    postgres.server === undefined
+      ? await startOwn(folder, opened, log, onUnexpectedExit)
+      : { ...postgres.server, superuserUrl: undefined }
   const { database, queryTimeoutS, connections, url } = ch
   const place = url === undefined ? { folder: folder.join('clickhouse') } : { url }
   const clickhouse = await openClickHouse({ database, queryTimeoutS, connections, ...place })
@@ -87,7 +92,14 @@ export async function openEngines(
     ...place,
   })
   opened.push({ ...rollupClickhouse, name: 'ClickHouse of the rollups' })
-  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, rollupClickhouse, alone: own }
+  return {
+    databaseUrl: urls.url,
+    superuserUrl: urls.superuserUrl,
+    clickhouse,
+    loaderClickhouse,
+    rollupClickhouse,
+    alone: own,
+  }
 }
 
 /**
@@ -116,8 +128,8 @@ async function startOwn(
   opened: Closeable[],
   log: Logger,
   onUnexpectedExit: (reason: string) => void,
-): Promise<{ url: string; ownerUrl: string }> {
+): Promise<{ url: string; ownerUrl: string; superuserUrl: string }> {
   const server = await startEmbeddedPostgres({ dataFolder: folder.path, log, onUnexpectedExit })
   opened.push(server)
-  return { url: server.serviceUrl, ownerUrl: server.ownerUrl }
+  return { url: server.serviceUrl, ownerUrl: server.ownerUrl, superuserUrl: server.superuserUrl }
 }

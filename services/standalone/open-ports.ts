@@ -28,12 +28,12 @@ export interface OpenPorts {
  * @throws StartupError when a port is taken
  */
 export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> {
-  const { config, folder, opened, log } = start
+  const { config, folder, engines, opened, log } = start
   const stopping = new AbortController()
   const analysts: { port: number | undefined } = { port: undefined }
   const analystAddress = () =>
     analysts.port === undefined ? undefined : `${hostToCall(config.analystHost)}:${analysts.port}`
-  const commands = makeCommandsApp(parts, { config, folder, log, analystAddress }, stopping.signal)
+  const commands = makeCommandsApp(parts, { config, folder, engines, log, analystAddress }, stopping.signal)
   opened.push(await openCommandSocket(commands, folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)

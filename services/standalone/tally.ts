@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { showBuildInfo } from '../../shared/metrics/build-info.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import type { StandaloneConfig } from './config.ts'
-import { openDataFolder } from './data-folder.ts'
+import { API_KEY_FILE, openDataFolder, TEST_API_KEY_FILE } from './data-folder.ts'
 import { openEngines } from './engines.ts'
 import { type FirstCompany, makeFirstCompanies } from './first-companies.ts'
 import { openEventFlow } from './open-event-flow.ts'
@@ -58,8 +58,8 @@ async function serve(start: Start): Promise<Tally> {
   const { folder, opened, log } = start
   const pools = openPools(start)
   const firstCompanies: FirstCompany[] = [
-    { name: 'default', mode: 'live', keyFile: folder.join('api-key') },
-    { name: 'sandbox', mode: 'test', keyFile: folder.join('test-api-key') },
+    { name: 'default', mode: 'live', keyFile: folder.join(API_KEY_FILE) },
+    { name: 'sandbox', mode: 'test', keyFile: folder.join(TEST_API_KEY_FILE) },
   ]
   await makeFirstCompanies(pools.api, firstCompanies)
   const flow = await openEventFlow(start, pools)

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { ANALYST_PASSWORD_FILE } from './analyst-endpoint.ts'
+import { ANALYST_PASSWORD_FILE } from './data-folder.ts'
 import type { Tally } from './tally.ts'
 
 /** Makes the text that a user reads once Tally serves: its address, the files with the keys, and what to try next. */

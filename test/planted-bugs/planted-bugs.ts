@@ -2849,4 +2849,34 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       '    if media_type == "text/html":\n        return {}\n    if media_type != operation.media_type:\n',
     suites: ['clients/python/python'],
   },
+  {
+    name: 'a segment of the log is dropped although a group was set back to read it again',
+    file: 'shared/event-log/postgres/housekeeping.ts',
+    right: 'c.is_consumed <> (s.consumed_at IS NOT NULL)',
+    wrong: 'c.is_consumed AND s.consumed_at IS NULL',
+    suites: ['shared/event-log/postgres-event-log'],
+  },
+  {
+    name: 'the rollups of a backup are believed, though its tables are of different moments',
+    file: 'services/operator/backup/recover-usage.ts',
+    right: '    await giveUpAllEpochs(clickhouse)\n',
+    wrong: '',
+    suites: ['backup/recover'],
+  },
+  {
+    name: 'after a restore the loader goes on at what was appended when the backup began, not at what was committed',
+    file: 'services/operator/backup/recover-usage.ts',
+    right: 'await checkpointRepository(pool, log.id).findBefore(before)',
+    wrong: 'await log.positionsAt(before)',
+    suites: ['backup/recover'],
+  },
+  {
+    name: 'PostgreSQL is backed up before ClickHouse, which then has usage and corrections that it lacks',
+    file: 'services/operator/backup/take-backup.ts',
+    right:
+      '    const part = await backUpClickHouse(folder, made[0], earlier, deps)\n    const postgres = await backUpPostgres(folder, made[1], deps)\n',
+    wrong:
+      '    const postgres = await backUpPostgres(folder, made[1], deps)\n    const part = await backUpClickHouse(folder, made[0], earlier, deps)\n',
+    suites: ['backup/restore'],
+  },
 ]

@@ -414,6 +414,7 @@ describe('histories of requests with an Idempotency-Key against the table of doc
       openClickHouse: () => Promise.resolve(clickhouse),
       openEventLog: () => Promise.resolve(log),
       purges: openPurges(undefined),
+      embedded: undefined,
       installation: {
         eventLog: { kafka: undefined, partitions: log.partitions },
         redis: { url: undefined, timeoutMs: 100, prefix: '' },

@@ -4,9 +4,9 @@ import https from 'node:https'
 import path from 'node:path'
 import { readDataDir, readPort } from '../../../shared/config/common-settings.ts'
 import { EnvReader } from '../../../shared/config/env-reader.ts'
+import { typedPath } from '../../../shared/config/typed-path.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { typedPath } from '../../core/typed-path.ts'
 
 export interface AnalystValues {
   url?: string | undefined

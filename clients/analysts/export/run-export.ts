@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { typedPath } from '../../../shared/config/typed-path.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { formatMicros, parseMicros } from '../../../shared/time/micros-text.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, printHelp, type ProgramContext } from '../../core/program.ts'
-import { typedPath } from '../../core/typed-path.ts'
 import {
   type AnalystSettings,
   type AskAnalyst,

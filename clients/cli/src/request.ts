@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { typedPath } from '../../../shared/config/typed-path.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { timeParser } from '../../core/parse-time.ts'
-import { typedPath } from '../../core/typed-path.ts'
 import type { CliContext } from './cli-context.ts'
 import type { CliOperation, Field } from './operation.ts'
 

@@ -53,8 +53,12 @@ export async function writeEngineConfig(folder: string, grants: AnalystGrants): 
  * full id of its account. Merges use this profile, too.
  *
  * Why some of the disk is kept free: inserts, merges and rollups stop while PostgreSQL still has room for its WAL.
+ *
+ * Why backups may be anywhere: the operator chooses the folder. Only the services' role may make backups, and it may
+ * write files anyway.
  */
 const configOf = (grants: AnalystGrants): string => `<clickhouse>
+  <backups><allowed_path>/</allowed_path></backups>
   <storage_configuration><disks><default>
     <keep_free_space_bytes>${NONE_BYTES}</keep_free_space_bytes>
   </default></disks></storage_configuration>

@@ -13,4 +13,9 @@ export const usageCompleteRepository = (client: ClickHouse) => ({
       format: 'JSONEachRow',
     })
   },
+
+  /** Called when stored usage may be missing, and is about to be loaded again. */
+  async forget(): Promise<void> {
+    await client.command({ query: 'TRUNCATE TABLE usage_complete' })
+  },
 })

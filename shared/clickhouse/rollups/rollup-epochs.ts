@@ -1,4 +1,5 @@
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
+import { ROLLUP_TABLES } from './rollup-table-names.ts'
 
 type EpochState = 'being built' | 'in use' | 'given up'
 
@@ -41,6 +42,11 @@ const LIST = `
 const CLOCK = `
   SELECT toUnixTimestamp(now()) AS now, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing
   FROM rollup_epochs`
+
+/** The numbers of all epochs. Each is the first column of the sorting key, and is found without reading all rows. */
+const NAMED = ['rollup_epochs', ...ROLLUP_TABLES]
+  .map((table) => `SELECT DISTINCT epoch FROM ${table} WHERE epoch > 0`)
+  .join(' UNION DISTINCT ')
 
 interface EpochRow {
   epoch: number
@@ -144,4 +150,15 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       return row.now
     },
   }
+}
+
+/**
+ * Gives up every epoch, also those that only rows of rollups name: the tables of a backup are of different moments.
+ * From now on readers use the events, until another epoch is built.
+ */
+export async function giveUpAllEpochs(client: ClickHouse): Promise<void> {
+  const epochs = rollupEpochRepository(client)
+  const rows = await queryRows<{ epoch: number }>(client, NAMED, {})
+  const now = await epochs.now()
+  for (const { epoch } of rows) await epochs.giveUp(epoch, now)
 }

@@ -36,6 +36,9 @@ export interface EmbeddedPostgresOptions {
   onUnexpectedExit: (reason: string) => void
 }
 
+/** The file in the data folder with the passwords of the server's roles. */
+export const PASSWORDS_FILE = 'postgres-passwords.json'
+
 const DATABASE = 'tally'
 const OWNER = 'tally_owner'
 const SERVICE = 'tally_service'
@@ -73,7 +76,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await requireReachable(folder, 'the data folder', user)
   await requireReachable(binaries.postgres, 'its programs', user)
   await endOrphanedServer(folder, log)
-  const passwords = await readPasswords(path.resolve(options.dataFolder, 'postgres-passwords.json'))
+  const passwords = await readPasswords(path.resolve(options.dataFolder, PASSWORDS_FILE))
   if (!existsSync(path.join(folder, 'PG_VERSION'))) {
     log.info('making a new PostgreSQL data folder')
     await initialise(binaries, folder, passwords.superuser, user)

@@ -58,6 +58,7 @@ export async function makeAuditStage(purpose: string) {
     openClickHouse: () => Promise.resolve(clickhouse.client),
     openEventLog: () => Promise.resolve(log),
     purges,
+    embedded: undefined,
     installation: {
       eventLog: { kafka: undefined, partitions: 2 },
       redis: { url: undefined, timeoutMs: 100, prefix: '' },

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { typedPath } from '../../../../shared/config/typed-path.ts'
 import { StartupError } from '../../../../shared/errors/startup-error.ts'
-import { typedPath } from '../../../core/typed-path.ts'
 import { retryRejected } from '../../../reporter/spool/retry-rejected.ts'
 import { listSpools, readRejected, readSpool } from '../../../reporter/spool/spool-folders.ts'
 import type { CliContext, GlobalOptions } from '../cli-context.ts'
