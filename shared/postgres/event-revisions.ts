@@ -80,6 +80,11 @@ const LIST_CORRECTED = `
 const LIST_CORRECTED_AT = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE (namespace_id, event_id, corrected_at) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[]))`
+const LIST_MISSING = `
+  SELECT u.namespace_id, u.event_id, u.corrected_at
+  FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS u (namespace_id, event_id, corrected_at)
+  WHERE NOT EXISTS (SELECT 1 FROM event_revisions r WHERE r.namespace_id = u.namespace_id AND r.event_id = u.event_id
+                      AND r.corrected_at = u.corrected_at AND r.revision > 0)`
 const LIST_NEWEST_OF_ALL = `
   SELECT DISTINCT ON (namespace_id, event_id) ${COLUMNS} FROM event_revisions
   WHERE (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))
@@ -180,6 +185,23 @@ export const everyRevisionRepository = (db: Queryable) => ({
   ): Promise<{ revisions: EventRevision[]; ageS: number }> {
     const { rows } = await db.query<RevisionRow & { age_s: number }>(LIST_UNSENT, [olderThanMs, limit])
     return { revisions: rows.map(revisionFromRow), ageS: rows[0]?.age_s ?? 0 }
+  },
+
+  /** Lists those of the keys that no correction has. */
+  async listMissing(keys: readonly CorrectionKey[]): Promise<CorrectionKey[]> {
+    const { rows } = await db.query<{ namespace_id: string; event_id: string; corrected_at: string }>(
+      LIST_MISSING,
+      [
+        keys.map(({ namespaceId }) => namespaceId),
+        keys.map(({ id }) => id),
+        keys.map(({ correctedAt }) => correctedAt),
+      ],
+    )
+    return rows.map((row) => ({
+      namespaceId: row.namespace_id,
+      id: row.event_id,
+      correctedAt: Number(row.corrected_at),
+    }))
   },
 
   /**

@@ -29,7 +29,7 @@ export interface AuditLinesDeps {
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
     ReturnType<typeof everyRevisionRepository>,
-    'listCorrected' | 'listCorrectedAt' | 'listNewest' | 'listFirst'
+    'listCorrected' | 'listCorrectedAt' | 'listMissing' | 'listNewest' | 'listFirst'
   >
 }
 

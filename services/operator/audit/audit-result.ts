@@ -15,7 +15,10 @@ export interface Finding {
     | 'doubled' // counted more than once
     | 'misplaced' // counted at another time than the time in its id
     | 'accepted in the future'
+    | 'correction unknown' // stored, but PostgreSQL has no such correction
+    | 'account unknown' // has stored usage, but PostgreSQL has no such account
   eventId: string | undefined
+  accountId?: string
   position?: LogLinePosition
   detail: string
 }

@@ -12,6 +12,7 @@ import { digestOfLogLine } from '../../../shared/usage-lines/log-line-digest.ts'
 import { auditCorrections, type AuditCorrectionsDeps } from './audit-corrections.ts'
 import { auditLines, type AuditLinesDeps } from './audit-lines.ts'
 import { auditMonths, type AuditMonthsDeps } from './audit-months.ts'
+import { auditOwners, type AuditOwnersDeps } from './audit-owners.ts'
 import { type AuditResult, FINDINGS_MAX, report } from './audit-result.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
@@ -20,7 +21,8 @@ import { LogLineTable } from './log-line-table.ts'
 import { matchLines, type MatchLinesDeps } from './match-lines.ts'
 import { type LogLine, parseRawLogLine, type RawLogLine, readAgain, readLogLines } from './read-log-lines.ts'
 
-export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
+export interface AuditDeps
+  extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, AuditOwnersDeps, MatchLinesDeps {
   log: EventLog
   /** No event accepted before this time can still be stored. */
   listedUpTo: () => Promise<Micros>
@@ -49,7 +51,7 @@ const LAST_SECOND = 2 ** 32 - 1
  * PostgreSQL keeps the number of events of each month forever. auditMonths checks that no counted event is missing.
  *
  * PostgreSQL also keeps corrections forever. auditCorrections looks for each correction made in the range, even where
- * the log has dropped its lines.
+ * the log has dropped its lines. auditOwners looks the other way: PostgreSQL must have what ClickHouse has.
  *
  * @param wanted Unix seconds. Only the part of this range is audited for which the log is complete and certainly loaded
  * @param lagMaxS how many seconds a correction may take to reach the log
@@ -127,6 +129,7 @@ export async function auditUsage(
   await finishRound(to)
   await reportUnconfirmed(confirmations, deps, result)
   await auditCorrections(corrections, deps, lagMaxS, result)
+  await auditOwners(corrections, deps, result)
   await auditMonths(deps, result)
   await findElsewhere(deps, result)
   await findSharedKeys(deps, result)

@@ -1,15 +1,17 @@
 import { parseArgs } from 'node:util'
 import { eventCountRepository } from '../../../shared/clickhouse/events/event-counts.ts'
+import { storedOwnerRepository } from '../../../shared/clickhouse/events/stored-owners.ts'
 import { usageDigestRepository } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { usageEventListRepository } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { untilLoadedIn } from '../../../shared/event-log/until-loaded.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { inEveryNamespace, inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
+import { referenceRepository } from '../../../shared/postgres/references.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { printable } from '../../../shared/text/printable.ts'
@@ -94,6 +96,11 @@ export const audit: Command = {
       eventCounts: eventCountRepository(await openClickHouse(COUNT_TIMEOUT_S)),
       retired: retiredNamespaceRepository(pool),
       revisions: revisionsOf(pool),
+      owners: storedOwnerRepository(await openClickHouse(COUNT_TIMEOUT_S)),
+      listExisting: (namespaceId: string, accountIds: readonly string[]) =>
+        inNamespace(pool, namespaceId, (db) =>
+          referenceRepository(db).listExisting(namespaceId, accountIds, []),
+        ),
       untilLoaded: untilLoadedIn(log, SETTLED_S * 1_000),
       listedUpTo,
       clock,
@@ -119,6 +126,7 @@ function revisionsOf(pool: Pool): AuditDeps['revisions'] {
     listCorrected: (...asked) => ask((revisions) => revisions.listCorrected(...asked)),
     listCorrectedAt: (places) => ask((revisions) => revisions.listCorrectedAt(places)),
     listNewest: (keys) => ask((revisions) => revisions.listNewest(keys)),
+    listMissing: (keys) => ask((revisions) => revisions.listMissing(keys)),
     listFirst: (keys) => ask((revisions) => revisions.listFirst(keys)),
   }
 }
@@ -217,10 +225,13 @@ const otherwise = (reports: number): string =>
 
 const describeFinding = ({ kind, ...found }: Finding): string => describePlaced(kind.toUpperCase(), found)
 
-function describePlaced(kind: string, { eventId, position, detail }: Omit<Finding, 'kind'>): string {
+function describePlaced(
+  kind: string,
+  { eventId, accountId, position, detail }: Omit<Finding, 'kind'>,
+): string {
   const where =
     position === undefined
       ? ''
       : ` (partition ${position.partition}, offset ${position.offset}, line ${position.line})`
-  return `${kind}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
+  return `${kind}: ${eventId ?? accountId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }

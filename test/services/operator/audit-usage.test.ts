@@ -101,7 +101,8 @@ describe('auditing usage', function () {
     expect(output).to.match(new RegExp(`^LOST: ${gone.id} `, 'm'))
     expect(output).to.match(new RegExp(`^NOT IN THE LOG: ${planted}`, 'm'))
     expect(output).to.match(new RegExp(`^UNLISTED: ${unlisted.id} `, 'm'))
-    expect(output).to.contain('8 findings')
+    expect(output).to.match(/^ACCOUNT UNKNOWN: account_b{32}: /m)
+    expect(output).to.contain('9 findings')
     expect(code).to.equal(1)
   })
 
@@ -230,6 +231,22 @@ describe('auditing usage', function () {
     await stage.load(0)
     const { output, code } = await stage.run('audit')
     expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${report.id}`, 'm'))
+    expect(code, output).to.equal(1)
+  })
+
+  it('finds corrections and accounts that a PostgreSQL lacks because it is older', async () => {
+    const now = Math.floor(Date.now() / 1_000) * 1e6
+    const accountId = `account_${'c'.repeat(32)}`
+    const report = makeReport({ acceptedAt: now - 3_600e6 })
+    const correction = makeCorrection(report, { quantity: '7', correctedAt: now - 60e6 })
+    const named = makeReport({ acceptedAt: now - 60e6, accountId })
+    await stage.append(0, [report, correction, named], now - 60e6)
+    await stage.load(0)
+    const { output, code } = await stage.run('audit', '--from', new Date(now / 1e3 - 300_000).toISOString())
+    const older = 'Is PostgreSQL older than ClickHouse?'
+    expect(output).to.contain(`CORRECTION UNKNOWN: ${report.id}: stored as corrected at `)
+    expect(output).to.contain(`ACCOUNT UNKNOWN: ${accountId}: it has usage. ${older}`)
+    expect(output).to.contain('2 findings')
     expect(code, output).to.equal(1)
   })
 
