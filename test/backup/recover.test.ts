@@ -41,9 +41,13 @@ const NOW = Math.floor(Date.now() / 1_000)
 /** The reports that waited in the log when the backup began. */
 const WAITING = 10_000
 
+const DAYS = 40
+
 /** Reports of the last 40 days, each of them so many hours before the time of day now. */
 const reports = (count: number, hours = 1): UsageEvent[] =>
-  Array.from({ length: count }, (_, n) => makeReport({ occurredAt: NOW - (n % 40) * DAY_S - hours * 3_600 }))
+  Array.from({ length: count }, (_, n) =>
+    makeReport({ occurredAt: NOW - (n % DAYS) * DAY_S - hours * 3_600 }),
+  )
 
 /** Makes a log, a ClickHouse and a loader. @param brokers undefined for the log on PostgreSQL */
 async function makeStage(brokers: string | undefined) {
@@ -186,7 +190,10 @@ for (const name of ['PostgreSQL', 'Kafka'] as const)
       const waiting = reports(WAITING)
       await stage.append(waiting)
       const backup = await stage.backUp()
-      const corrected = early.slice(0, 50).map((event) => makeCorrection(event, { quantity: '3' }))
+      // Corrections in one slot: they mark it, and the other slots of the early reports are read from rollups.
+      const corrected = early
+        .filter((_, n) => n % DAYS === 0)
+        .map((event) => makeCorrection(event, { quantity: '3' }))
       const late = reports(500)
       await stage.append([...late, ...corrected, ...waiting.slice(0, 100)])
       await stage.load()
