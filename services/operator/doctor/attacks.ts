@@ -241,6 +241,8 @@ const ATTACKS: Readonly<Record<string, readonly string[]>> = {
     `RENAME TABLE @table@ TO x`,
     `ATTACH TABLE x FROM '@file@' (a Int8) ENGINE = File(CSV)`,
     `BACKUP TABLE @table@ TO File('@written@')`,
+    `BACKUP TABLE events TO File('@written@')`,
+    `RESTORE TABLE events FROM File('@file@')`,
     'SYSTEM SHUTDOWN',
     'SYSTEM FLUSH LOGS',
     'KILL QUERY WHERE 1',
