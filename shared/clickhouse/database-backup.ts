@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type ClickHouse, queryRows } from '../clickhouse.ts'
-import { quoteLiteral } from '../quote-literal.ts'
-import { quoteIdentifier } from './chdb-session.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
+import { quoteIdentifier } from './quote-identifier.ts'
+import { quoteLiteral } from './quote-literal.ts'
 
 /** No time limit: a backup may have terabytes. */
 const UNLIMITED = { max_execution_time: 0 }
