@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Every report and correction of usage, one row each; FINAL leaves the one that counts.
 --
 -- The whole sorting key and the partition follow from an event's identity (its id begins with occurred_at), so rows of

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- The same events in the order the API lists them: by the second they were accepted in, then by id. A page is read here,
 -- then the current rows are fetched from usage_events by their keys.
 --

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Which currencies were ever reported, and when first and last: a row for each insert block and currency, merged into one.
 -- Least and greatest are the only facts kept, because they stay the same however often a row is loaded.
 CREATE TABLE IF NOT EXISTS reported_currencies

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Notes the currencies of each inserted block. It sees repeated reports and corrections too, which cannot make either time
 -- wrong: a correction carries the time of its report.
 CREATE MATERIALIZED VIEW IF NOT EXISTS usage_events_to_reported_currencies TO reported_currencies AS

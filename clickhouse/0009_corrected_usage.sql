@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Whose usage was corrected, and when the correction was stored: corrections keep the time their report was accepted at, so
 -- the list by acceptance does not show that something has changed. Kept for a day; an entry too many changes nothing.
 CREATE TABLE IF NOT EXISTS corrected_usage

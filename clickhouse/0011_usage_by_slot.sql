@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Usage of each account and source in each time slot, recomputed from the events and overwritten, never incremented. The
 -- version is the sum of the versions of the events, void ones included: any change of the data makes it grow, so what was
 -- computed from more beats what was computed from less, whoever writes it and whenever.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- The slots of the last days in order of time: a total of all accounts reads the rows of its slot alone. Later than that days
 -- are whole, and their totals say the same.
 CREATE TABLE IF NOT EXISTS usage_by_slot_by_time

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Usage of all accounts of a namespace together in each time slot of the last days, merged from usage_by_slot_by_time: what of
 -- today is in no day's total yet.
 CREATE TABLE IF NOT EXISTS usage_by_slot_total

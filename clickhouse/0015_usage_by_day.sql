@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Usage of each account and source by UTC day, as in usage_by_slot, for days that have ended; kept for good. Days younger than
 -- 33 days are merged from slots, older ones computed from the events.
 CREATE TABLE IF NOT EXISTS usage_by_day

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- The same by UTC month, merged from usage_by_day, for months that have ended: what an account used in years is a few dozen rows in a part
 -- for each year, where its days are a thousand in a part for each month.
 CREATE TABLE IF NOT EXISTS usage_by_month

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What all accounts of a namespace used on each day together, merged from usage_by_day.
 CREATE TABLE IF NOT EXISTS usage_by_day_total
 (

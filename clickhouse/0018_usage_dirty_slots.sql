@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Marks of slots (kind 0), or of whole days (1), whose rollups may lack events: placed before late rows are inserted (stage 0,
 -- pending), turned ready (stage 1) after that, and cancelled once the rollups are recomputed. An empty account means all
 -- accounts. Marks that one insert of usage places are inserted at once; a change of -1 takes a mark back, and both are merged

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- How far the rollups of each epoch reach. Slots before closed_through are in them; those before closing_through are in them
 -- or are being computed. state: 0 is being built, 1 is what readers use (the highest such epoch), 2 is to be dropped.
 CREATE TABLE IF NOT EXISTS rollup_epochs

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Which ClickHouse this is, whatever its address. PostgreSQL knows the one that usage is loaded into; a copy is the same one.
 CREATE TABLE IF NOT EXISTS usage_store (id UUID)
 ENGINE = MergeTree

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Copies of rows of PostgreSQL, for analysts; shared/domain/dimension-table.ts has the list of tables and columns. The version is
 -- the number of the row's last change, so it does not matter in which order and how often a row is copied. Times are in
 -- microseconds since 1970, as ClickHouse's own end in 2299. A row that was deleted stays, marked so.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- As in dimension_customers.
 CREATE TABLE IF NOT EXISTS dimension_accounts
 (

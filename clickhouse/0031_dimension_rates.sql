@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- prices: a list of {value, price_id}, the one without a value last.
 CREATE TABLE IF NOT EXISTS dimension_rates
 (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- overrides: a list of {product_id, has_value, value, price_id}, in the order in which they were given.
 CREATE TABLE IF NOT EXISTS dimension_contract_lines
 (

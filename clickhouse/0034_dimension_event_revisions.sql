@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- accepted_at and corrected_at in microseconds, as in usage_events.
 CREATE TABLE IF NOT EXISTS dimension_event_revisions
 (

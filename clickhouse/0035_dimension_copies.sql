@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- How far the copies reach: every change up to position is in the tables, and everything that PostgreSQL had committed at
 -- complete_up_to by its clock. The highest fill counts; a new one begins from nothing, when PostgreSQL went back to an earlier state.
 CREATE TABLE IF NOT EXISTS dimension_copies

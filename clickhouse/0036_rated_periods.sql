@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Rated periods of contracts, for analysts: the lines of the invoice preview, and what each day added to them. All lines of a
 -- period are one row, each column a list, so that a rating replaces the rating before it as a whole, and lines that the new one does not have are gone.
 -- Times are Unix seconds; version and rated_at are microseconds. basis: the contract's last change, and the fill of

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Up to when the usage of a namespace is rated: everything that was accepted or corrected before complete_up_to is in
 -- rated_periods. due_at: the time at which that run was due. Both are Unix seconds.
 CREATE TABLE IF NOT EXISTS rating_runs

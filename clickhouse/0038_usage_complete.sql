@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Up to when usage is complete: every event and every correction that was accepted before complete_up_to is stored, of all
 -- companies. There is one row, and the highest time counts.
 CREATE TABLE IF NOT EXISTS usage_complete

@@ -40,6 +40,8 @@ const MIGRATION_TIMEOUT_S = 86_400
  * Opens the databases and migrates them. A database for which no server is set is embedded. Each opened part is added
  * to `opened` at once, so that it is closed when a later step fails.
  *
+ * @param isAlone whether no process of an earlier version runs beside this one. Then it also removes what only those
+ *   use. Beside an embedded PostgreSQL, none can run
  * @throws StartupError when a server is out of reach
  */
 export async function openEngines(
@@ -48,6 +50,7 @@ export async function openEngines(
   opened: Closeable[],
   log: Logger,
   onUnexpectedExit: (reason: string) => void,
+  isAlone = false,
 ): Promise<Engines> {
   const { postgres, clickhouse: ch } = config
   const urls =
@@ -59,19 +62,20 @@ export async function openEngines(
   const clickhouse = await openClickHouse({ database, queryTimeoutS, connections, ...place })
   opened.push(clickhouse)
   const own = postgres.server === undefined
+  const which = { contract: own || isAlone }
   const name = (setting: string) => (own ? 'the embedded PostgreSQL' : `PostgreSQL (${setting})`)
   const serviceRole = await reach(name('DATABASE_URL'), () => roleOf(urls.url))
   await reach(name('DATABASE_OWNER_URL'), () =>
-    migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log }, () =>
+    migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log, ...which }, () =>
       reach('ClickHouse (CLICKHOUSE_URL)', async () => {
-        if (url === undefined) return migrateClickHouse(clickhouse, log)
+        if (url === undefined) return migrateClickHouse(clickhouse, log, which)
         const patient = await openClickHouse({
           database,
           queryTimeoutS: MIGRATION_TIMEOUT_S,
           connections: 1,
           url,
         })
-        await migrateClickHouse(patient, log).finally(() => patient.close())
+        await migrateClickHouse(patient, log, which).finally(() => patient.close())
       }),
     ),
   )

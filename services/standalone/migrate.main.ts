@@ -10,12 +10,15 @@ import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
 
+const CONTRACT = '--contract'
+
 /** `npm run migrate`: brings the databases and the topics up to date, as every start does, then ends. */
 async function main(): Promise<void> {
+  const args = process.argv.slice(2)
   const help = takeNoOptions(
-    process.argv.slice(2),
-    'npm run migrate',
-    'Brings the databases up to date, makes the topics if Kafka is set, and ends. Every npm start does the same first. Tally must not be running in the same folder.',
+    args.filter((arg) => arg !== CONTRACT),
+    `npm run migrate [-- ${CONTRACT}]`,
+    `Brings the databases up to date, makes the topics if Kafka is set, and ends. Every npm start does the same first. Tally must not be running in the same folder. On servers, ${CONTRACT} also removes what only the version before uses: end its processes first.`,
   )
   if (help !== undefined) {
     process.stdout.write(`${help}\n`)
@@ -30,9 +33,10 @@ async function main(): Promise<void> {
   try {
     const folder = await openDataFolder(config.dataDir)
     opened.push(folder)
-    await openEngines(config, folder, opened, log, (reason) => {
+    const onUnexpectedExit = (reason: string) => {
       log.fatal(reason)
-    })
+    }
+    await openEngines(config, folder, opened, log, onUnexpectedExit, args.includes(CONTRACT))
     const where =
       config.eventLog.kafka === undefined ? 'PostgreSQL and ClickHouse' : 'PostgreSQL, ClickHouse and Kafka'
     process.stdout.write(`${where} are up to date\n`)

@@ -1,3 +1,9 @@
+import {
+  APPLIED_COLUMNS,
+  type AppliedMigration,
+  FIRST_VERSION,
+  type PendingOptions,
+} from '../config/migration-files.ts'
 import type { Logger } from '../logging/logger.ts'
 import { makeAnalystViews } from './analyst-views.ts'
 import { analyticsDatabase } from './analytics-database.ts'
@@ -13,6 +19,7 @@ import { makePropertyFunction } from './property-function.ts'
 export async function migrateClickHouse(
   { client, database, makeDatabase, engine }: OpenedClickHouse,
   log: Logger,
+  which: PendingOptions = {},
 ): Promise<void> {
   await makeDatabase?.()
   await client.command({
@@ -20,13 +27,16 @@ export async function migrateClickHouse(
       ENGINE = MergeTree ORDER BY name SETTINGS fsync_after_insert = 1, fsync_part_directory = 1,
         min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0`,
   })
-  const rows = await queryRows<{ name: string; checksum: string }>(
+  await client.command({
+    query: `ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS oldest String DEFAULT '${FIRST_VERSION}'`,
+  })
+  const rows = await queryRows<AppliedMigration>(
     client,
-    'SELECT name, checksum FROM schema_migrations',
+    `SELECT ${APPLIED_COLUMNS} FROM schema_migrations`,
     {},
   )
-  const pending = await pendingClickHouseMigrations(rows)
-  for (const { name, sql, checksum } of pending) {
+  const pending = await pendingClickHouseMigrations(rows, which)
+  for (const { name, sql, checksum, oldest } of pending) {
     const query = sql
       .replaceAll('{database}', database)
       .replaceAll('{analytics}', analyticsDatabase(database))
@@ -34,8 +44,8 @@ export async function migrateClickHouse(
     await client.command({ query, clickhouse_settings: { max_execution_time: 0 } })
     await client.insert({
       table: 'schema_migrations',
-      values: [{ name, checksum }],
-      columns: ['name', 'checksum'],
+      values: [{ name, checksum, oldest }],
+      columns: ['name', 'checksum', 'oldest'],
       format: 'JSONEachRow',
     })
     log.debug({ migration: name }, 'applied a ClickHouse migration')

@@ -6,3 +6,7 @@ import { PROJECT_ROOT } from './project-root.ts'
 export const VERSION = (
   JSON.parse(readFileSync(path.join(PROJECT_ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version
+
+/** Compares two versions by their numbers: negative when `a` is the earlier one. */
+export const compareVersions: (a: string, b: string) => number = new Intl.Collator('en', { numeric: true })
+  .compare

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { expect } from 'chai'
 import pg from 'pg'
+import { VERSION } from '../../shared/config/version.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { runProgram } from '../support/by-hand.ts'
 import { type ServiceName, startService } from '../support/start-service.ts'
@@ -128,10 +129,12 @@ describe('services as processes of their own', function () {
     taken.close()
     const owner = new pg.Client({ connectionString: engines.db.ownerUrl })
     await owner.connect()
-    await owner.query("INSERT INTO tally.schema_migrations (name, checksum) VALUES ('9999_later', '')")
+    await owner.query(
+      "INSERT INTO tally.schema_migrations (name, checksum, oldest) VALUES ('9999_later', '', '99.0.0')",
+    )
     for (const name of NAMES)
-      expect(await refusalOf(name, engines.env)).to.match(
-        /^the database was migrated by a newer version of Tally, or by one from before the first release \(9999_later is not known to this one\)\n$/,
+      expect(await refusalOf(name, engines.env)).to.equal(
+        `the database needs Tally 99.0.0 or later, and this is ${VERSION}\n`,
       )
     await owner.query("DELETE FROM tally.schema_migrations WHERE name = '9999_later'")
     await owner.end()

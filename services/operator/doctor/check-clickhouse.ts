@@ -38,7 +38,7 @@ export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
       part: `${CLICKHOUSE} migrations`,
       look: async () => {
         await requireClickHouseSchema(client)
-        return [ok(`${CLICKHOUSE} migrations`, 'all applied, none changed')]
+        return [ok(`${CLICKHOUSE} migrations`, 'all applied that this version needs, none changed')]
       },
     },
     { part: `${CLICKHOUSE} durability`, look: () => checkDurability(client) },

@@ -43,7 +43,7 @@ export async function checkPostgres(db: Queryable, isEmbedded: boolean): Promise
       part: `${POSTGRES} migrations`,
       look: async () => {
         await requirePostgresSchema(db)
-        return [ok(`${POSTGRES} migrations`, 'all applied, none changed')]
+        return [ok(`${POSTGRES} migrations`, 'all applied that this version needs, none changed')]
       },
     },
     {

@@ -1,6 +1,13 @@
 import path from 'node:path'
 import pg from 'pg'
-import { pendingMigrations, readMigrations } from '../../config/migration-files.ts'
+import {
+  APPLIED_COLUMNS,
+  type AppliedMigration,
+  FIRST_VERSION,
+  pendingMigrations,
+  type PendingOptions,
+  readMigrations,
+} from '../../config/migration-files.ts'
 import { PROJECT_ROOT } from '../../config/project-root.ts'
 import type { Logger } from '../../logging/logger.ts'
 import { SCHEMA } from './pool.ts'
@@ -8,7 +15,7 @@ import { SCHEMA } from './pool.ts'
 /** Any number that no other program uses for an advisory lock. */
 const MIGRATION_LOCK = 7_255_001
 
-export interface MigratePostgresOptions {
+export interface MigratePostgresOptions extends PendingOptions {
   /** A role that may create tables. */
   ownerUrl: string
   /** The role of the services. It gets the rights that they need, and owns nothing. */
@@ -30,7 +37,7 @@ export async function migratePostgres(
   await db.connect()
   try {
     await db.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
-    await applyPending(db, options.log)
+    await applyPending(db, options)
     await grantToService(db, options.serviceRole)
     await andThen()
     await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails if the lock was lost meanwhile
@@ -39,22 +46,26 @@ export async function migratePostgres(
   }
 }
 
-async function applyPending(db: pg.Client, log: Logger): Promise<void> {
+async function applyPending(db: pg.Client, { log, ...which }: MigratePostgresOptions): Promise<void> {
   await db.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`)
   await db.query(`SET search_path = ${SCHEMA}`)
   await db.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
     name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
-  const { rows } = await db.query<{ name: string; checksum: string }>(
-    'SELECT name, checksum FROM schema_migrations',
+  await db.query(
+    `ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS oldest text NOT NULL DEFAULT '${FIRST_VERSION}'`,
   )
-  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const { rows } = await db.query<AppliedMigration>(`SELECT ${APPLIED_COLUMNS} FROM schema_migrations`)
   const files = await readMigrations(path.join(PROJECT_ROOT, 'shared/postgres/migrations'))
-  const pending = pendingMigrations(files, applied)
-  for (const { name, sql, checksum } of pending) {
+  const pending = pendingMigrations(files, rows, which)
+  for (const { name, sql, checksum, oldest } of pending) {
     try {
       await db.query('BEGIN')
       await db.query(sql)
-      await db.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum])
+      await db.query(`INSERT INTO schema_migrations (${APPLIED_COLUMNS}) VALUES ($1, $2, $3)`, [
+        name,
+        checksum,
+        oldest,
+      ])
       await db.query('COMMIT')
     } catch (err) {
       await db.query('ROLLBACK')

@@ -1,17 +1,22 @@
 import path from 'node:path'
 import pg from 'pg'
-import { pendingMigrations, readMigrations } from '../../config/migration-files.ts'
+import {
+  APPLIED_COLUMNS,
+  type AppliedMigration,
+  pendingMigrations,
+  readMigrations,
+} from '../../config/migration-files.ts'
 import { PROJECT_ROOT } from '../../config/project-root.ts'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Queryable } from './pool.ts'
 
-/** PostgreSQL's codes for a missing table, a missing schema, and a missing right to read the schema. */
-const MISSING = new Set(['42P01', '3F000', '42501'])
+/** PostgreSQL's codes for a missing table, column or schema, and a missing right to read the schema. */
+const MISSING = new Set(['42P01', '42703', '3F000', '42501'])
 
 /**
  * Checks that the tables are those that this version needs. Services never migrate.
  *
- * @throws StartupError when migrations are missing, or were applied by a newer version
+ * @throws StartupError when migrations are missing, or the database needs a later version
  */
 export async function requirePostgresSchema(db: Queryable): Promise<void> {
   const applied = await readApplied(db)
@@ -23,14 +28,11 @@ export async function requirePostgresSchema(db: Queryable): Promise<void> {
     )
 }
 
-async function readApplied(db: Queryable): Promise<Map<string, string>> {
+async function readApplied(db: Queryable): Promise<AppliedMigration[]> {
   try {
-    const { rows } = await db.query<{ name: string; checksum: string }>(
-      'SELECT name, checksum FROM schema_migrations',
-    )
-    return new Map(rows.map(({ name, checksum }) => [name, checksum]))
+    return (await db.query<AppliedMigration>(`SELECT ${APPLIED_COLUMNS} FROM schema_migrations`)).rows
   } catch (err) {
-    if (err instanceof pg.DatabaseError && MISSING.has(err.code ?? '')) return new Map()
+    if (err instanceof pg.DatabaseError && MISSING.has(err.code ?? '')) return []
     throw err
   }
 }

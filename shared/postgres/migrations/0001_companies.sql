@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- A company is a customer of Tally. Its rows live in its current namespace; resetting a test company retires that and
 -- opens a new one, so everything is gone at once.
 CREATE TABLE companies (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- API keys belong to a company, not to a namespace: they outlive a reset. Only a digest of the secret is kept; a key is
 -- 190 random bits, so a plain SHA-256 is enough.
 --

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Ids are text as the API shows them, compared byte by byte. Foreign keys carry the namespace, so that a row can never
 -- refer to another namespace's.
 CREATE TABLE customers (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What usage is measured in, beside currencies (which need no row: any three letters are one).
 CREATE TABLE metrics (
   namespace_id uuid NOT NULL REFERENCES namespaces,

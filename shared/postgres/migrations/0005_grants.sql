@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Credit. Never deleted and never changed in what it grants: voiding and archiving look forward only.
 CREATE TABLE grants (
   namespace_id uuid NOT NULL REFERENCES namespaces,

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Automatic refills, at most one configuration for each account and metric. A currency has none.
 CREATE TABLE refill_configurations (
   namespace_id uuid NOT NULL REFERENCES namespaces,

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Idempotency-Key headers that were used, per namespace and route, kept without end. A key of a creating request is
 -- written in the transaction that creates. A key of reported usage is written before the events go to the log, with the
 -- time they take, and marked complete after: a repeat in between takes the same time, and so the same event ids. It must

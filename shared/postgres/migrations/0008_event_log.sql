@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- The event log on PostgreSQL: offsets without gaps in each partition, records in segment tables that are dropped
 -- whole (deleting rows left hundreds of megabytes for no live row).
 CREATE TABLE event_log_segments (

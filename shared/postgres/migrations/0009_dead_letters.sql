@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What the loader could not read or ClickHouse would not take: the reason, the place in the log, and the bytes. One row
 -- for each line, however often the record is read again.
 CREATE TABLE dead_letters (

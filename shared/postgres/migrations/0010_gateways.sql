@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What each gateway has accepted and may not have appended yet: the list of events ends before the lowest of these.
 -- See docs/decisions/0007-gateways-publish-their-lowest-acceptance.md and 0030-time-never-goes-back.md.
 CREATE TABLE gateways (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Secrets that the processes of one installation share, made at random by the first that asks: such as the one that signs
 -- what they keep in Redis, which others may be able to write to.
 CREATE TABLE installation_secrets (

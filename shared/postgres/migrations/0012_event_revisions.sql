@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What usage events were before and after each correction, each revision the whole event. Append-only: the services may add
 -- rows and note that one was sent, nothing else. Revision 0 is the report as it counted when the first correction was made;
 -- its row is also the lock of the event. ClickHouse keeps one row of an event, so this is the only trail.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- How far the clock of a test company's namespace runs ahead of real time. A namespace without a row, such as each one of a
 -- live company, lives in real time. Times that say when Tally did something (accepted, corrected, created) stay real.
 CREATE TABLE namespace_clocks (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Deletes up to so many rows of a namespace that was reset. The services' role may delete nothing by itself; this is how
 -- it may, and only what no company has any more. The tables are those that have a namespace_id, whichever there are: one
 -- that is added later cannot be forgotten. Tables that few refer to come first; where rows are still referred to, those

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Who did what: an entry for each change, written in its transaction. It is append-only: the services' role may neither
 -- change nor delete entries (see migrate.ts). Like keys it belongs to the company and not to a namespace, so that it outlives
 -- a reset; row level security finds the company of the namespace that is set.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Reads of many callers in one round trip. Each function goes from namespace to namespace, and in each sees the rows of that one
 -- alone, as row level security has it. nth says which of the reads a row answers, counted from 1.
 

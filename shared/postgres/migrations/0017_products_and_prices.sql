@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What lines of an invoice are called.
 CREATE TABLE products (
   namespace_id uuid NOT NULL REFERENCES namespaces,

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- For constraints that compare ids for equality and ranges for overlap in one index. Not in our schema: its functions are not
 -- ours to give to the services.
 CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA public;

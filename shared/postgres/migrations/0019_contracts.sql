@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- An account's agreement. Its row is locked by who changes it or its lines.
 CREATE TABLE contracts (
   namespace_id uuid NOT NULL REFERENCES namespaces,

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- A key says what it was used for: which resource, with which content. A second request with it is told so.
 --
 -- form 1: of before. The digest of a report is of the bytes of its body, others have none; the ids that a key gives to events do

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- How many events of a namespace occurred in a month, of those accepted before a time, as ClickHouse had them when they were
 -- counted last. Such a number never gets less: an event keeps its id and so its month, its acceptance only ever gets earlier,
 -- and what is voided stays. So it tells of events that ClickHouse has lost after the event log has dropped them, too. Rows go

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Analysts who see one company each, and the database in ClickHouse that holds the company's views. Both belong to the
 -- company, not to a namespace: they outlive a reset.
 CREATE TABLE analyst_databases (

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What ClickHouse copies for analysts: which rows of these tables changed, each with the number of its last change. There is one
 -- row for each copied row, and none is ever removed while its namespace is in use. So a ClickHouse that has nothing, or less, is
 -- filled by the same rule: it copies what has a higher number than the last one it has.

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- What a search finds accounts and customers by: their name, their external id and the name of an account's customer, each without case.
 -- The text is made of columns that are kept anyway, so that it is never older than they are. U+FFFF is no character of any text; it
 -- stands between the names, so that nothing is found across two of them.

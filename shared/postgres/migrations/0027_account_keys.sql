@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- A key of one account lets a web page show a customer its own usage: it may only read that account, and it always ends.
 --
 -- Why no foreign key: a key belongs to the company and outlives a reset, which empties the namespace of the account. The key

@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Which CloudEvents a metric counts, and the field of their data that has the quantity; without one each counts as 1.
 ALTER TABLE metrics
   ADD COLUMN event_type text COLLATE "C" CHECK (char_length(event_type) BETWEEN 1 AND 256),

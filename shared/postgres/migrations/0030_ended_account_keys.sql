@@ -1,3 +1,5 @@
+-- phase: expand
+-- oldest: 0.1.0
 -- Account keys that ended a month ago are deleted when another one is issued: a company that issues one for each visit would
 -- otherwise keep one for each visit for ever.
 CREATE INDEX api_keys_of_accounts_by_end ON api_keys (company_id, expires_at) WHERE account_id IS NOT NULL;

@@ -1,7 +1,7 @@
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import path from 'node:path'
 import { expect } from 'chai'
 import kafkajs from 'kafkajs'
 import { checkPostgres } from '../../../services/operator/doctor/check-postgres.ts'
@@ -10,6 +10,8 @@ import { checkUpdates } from '../../../services/operator/doctor/check-updates.ts
 import { clockDifference } from '../../../services/operator/doctor/clock-difference.ts'
 import { failed, type Finding, runChecks } from '../../../services/operator/doctor/finding.ts'
 import { spaceFinding } from '../../../services/operator/doctor/space-finding.ts'
+import { readMigrations } from '../../../shared/config/migration-files.ts'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { issueKey } from '../../../shared/keys/issue-key.ts'
 import { rotateKey } from '../../../shared/keys/rotate-key.ts'
@@ -187,9 +189,10 @@ describe('npm run doctor', function () {
             "ALTER TABLE schema_migrations DELETE WHERE name = '0007_reported_currencies' SETTINGS mutations_sync = 1",
           ),
         async () => {
-          const sql = await readFile('clickhouse/0007_reported_currencies.sql', 'utf8')
+          const files = await readMigrations(path.join(PROJECT_ROOT, 'clickhouse'))
+          const { checksum } = files.find(({ name }) => name === '0007_reported_currencies') ?? {}
           await stage.change(
-            `INSERT INTO schema_migrations (name, checksum) VALUES ('0007_reported_currencies', '${hash('sha256', sql, 'hex')}')`,
+            `INSERT INTO schema_migrations (name, checksum) VALUES ('0007_reported_currencies', '${checksum ?? ''}')`,
           )
         },
       )

@@ -4,7 +4,9 @@ import { expect } from 'chai'
 import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
+import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import { VERSION } from '../../../shared/config/version.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { migratePostgres, roleOf } from '../../../shared/postgres/core/migrate.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
@@ -96,11 +98,20 @@ describe('the migrations of ClickHouse', function () {
     const name = (await appliedIn(clickhouse))[0]?.name ?? ''
     const record = (query: string) => client.command({ query, query_params: { name } })
     await record("INSERT INTO schema_migrations (name, checksum) VALUES ('9999_later', 'x')")
-    const newer = await failureOf(migrateClickHouse(clickhouse, testLog))
-    expect(newer).to.be.instanceOf(StartupError)
-    expect(String(newer)).to.match(
-      /newer version of Tally, or by one from before the first release \(9999_later is not known/,
+    await migrateClickHouse(clickhouse, testLog) // a later version has only added
+    await requireClickHouseSchema(client)
+    await record("DELETE FROM schema_migrations WHERE name = '9999_later'")
+    await record(
+      "INSERT INTO schema_migrations (name, checksum, oldest) VALUES ('9999_later', 'x', '99.0.0')",
     )
+    for (const begin of [
+      () => migrateClickHouse(clickhouse, testLog),
+      () => requireClickHouseSchema(client),
+    ]) {
+      const newer = await failureOf(begin())
+      expect(newer).to.be.instanceOf(StartupError)
+      expect(String(newer)).to.contain(`the database needs Tally 99.0.0 or later, and this is ${VERSION}`)
+    }
     await record("DELETE FROM schema_migrations WHERE name = '9999_later'")
     await record(
       "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE name = {name:String} SETTINGS mutations_sync = 1",
