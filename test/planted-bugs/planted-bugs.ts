@@ -2879,4 +2879,64 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       '    const postgres = await backUpPostgres(folder, made[1], deps)\n    const part = await backUpClickHouse(folder, made[0], earlier, deps)\n',
     suites: ['backup/restore'],
   },
+  {
+    name: 'a migration that is said to add renames a column',
+    file: 'shared/postgres/migrations/0030_ended_account_keys.sql',
+    right: 'CREATE INDEX api_keys_by_replacement',
+    wrong: 'ALTER TABLE api_keys RENAME COLUMN issued_by TO issuer;\nCREATE INDEX api_keys_by_replacement',
+    suites: ['upgrade/migration-files'],
+  },
+  {
+    name: 'a migration that is said to add makes a column that the version before does not fill',
+    file: 'shared/postgres/migrations/0029_event_types.sql',
+    right: 'ADD COLUMN event_type text COLLATE "C" CHECK',
+    wrong: 'ADD COLUMN event_type text COLLATE "C" NOT NULL CHECK',
+    suites: ['upgrade/migration-files'],
+  },
+  {
+    name: 'a process works on a database that needs a later version',
+    file: 'shared/config/migration-files.ts',
+    right: '  if (compareVersions(oldest, version) > 0)\n',
+    wrong: '  if (compareVersions(oldest, version) > 9)\n',
+    suites: ['upgrade/migration-files', 'shared/clickhouse/migrate'],
+    each: true,
+  },
+  {
+    name: 'what the version before uses is removed while it may run',
+    file: 'shared/config/migration-files.ts',
+    right: 'compareVersions(from, version) < 0',
+    wrong: 'compareVersions(from, version) <= 0',
+    suites: ['upgrade/migration-files'],
+  },
+  {
+    name: 'the number of a lock changes, so that two versions hold it at once',
+    file: 'shared/postgres/core/migrate.ts',
+    right: 'MIGRATION_LOCK = 7_255_001',
+    wrong: 'MIGRATION_LOCK = 7_255_002',
+    suites: ['upgrade/names'],
+  },
+  {
+    name: 'a lock has a name that no list has',
+    file: 'shared/postgres/grants.ts',
+    right:
+      "    await shareBalances(db, namespaceId, grants)\n    await lockCreation(db, 'grants', namespaceId)\n",
+    wrong:
+      "    await shareBalances(db, namespaceId, grants)\n    await lockCreation(db, 'new_grants', namespaceId)\n",
+    suites: ['upgrade/names'],
+  },
+  {
+    name: 'lines of the log must have a field that the version before does not write',
+    file: 'shared/usage-lines/log-line.ts',
+    right: '  const { properties, property_pairs: propertyPairs } = row\n',
+    wrong:
+      "  const { properties, property_pairs: propertyPairs } = row\n  if (row['region'] === undefined) return fault('region', 'is missing')\n",
+    suites: ['upgrade/lines'],
+  },
+  {
+    name: 'lines of the log with a field of a later version are not loaded',
+    file: 'shared/clickhouse/events/usage-events.ts',
+    right: 'input_format_skip_unknown_fields: 1',
+    wrong: 'input_format_skip_unknown_fields: 0',
+    suites: ['upgrade/lines'],
+  },
 ]

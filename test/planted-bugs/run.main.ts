@@ -16,6 +16,7 @@ const SUITES_MS = 8 * 60_000
 const LANES = '2'
 /** What the tests need beside the packages. */
 const COPIED = [
+  'CHANGELOG.md',
   'dist',
   'shared',
   'clients',
@@ -30,6 +31,7 @@ const COPIED = [
   'package.json',
   'tsconfig.json',
   'test/shared/domain/billing/billing-vectors.json',
+  'test/upgrade',
 ]
 
 const PASSED = ' tests passed'
@@ -131,17 +133,18 @@ async function plant(file: string, planted: string, copy: string): Promise<() =>
   // What only the page of the console has is in no file of its own, but in what Vite builds.
   const before = existsSync(built) ? await readFile(built) : undefined
   if (before !== undefined) await writeFile(built, isCode ? await transpile(planted, copy) : planted)
-  const source = await readFile(path.join(copy, file))
+  const source = isCode ? await readFile(path.join(copy, file)) : undefined
   const isOfConsole = file.startsWith('console/')
-  if (isOfConsole) await buildConsole(copy, file, planted)
+  if (source !== undefined) await writeFile(path.join(copy, file), planted) // some tests read the code
+  if (isOfConsole) await buildConsole(copy, file)
   return async () => {
     if (before !== undefined) await writeFile(built, before)
-    if (isOfConsole) await buildConsole(copy, file, source)
+    if (source !== undefined) await writeFile(path.join(copy, file), source)
+    if (isOfConsole) await buildConsole(copy, file)
   }
 }
 
-async function buildConsole(copy: string, file: string, source: string | Buffer): Promise<void> {
-  await writeFile(path.join(copy, file), source)
+async function buildConsole(copy: string, file: string): Promise<void> {
   const vite = path.join(PROJECT_ROOT, 'node_modules/vite/bin/vite.js')
   const options = { cwd: copy, stdio: 'inherit' } as const
   const child = spawn(process.execPath, [vite, 'build', 'console', '--logLevel', 'error'], options)

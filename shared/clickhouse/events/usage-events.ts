@@ -8,9 +8,13 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 /**
  * Settings of an insert that leave work to merges: collapsing the rows of an event (every reader uses FINAL anyway),
  * and building the index of properties (until a part is merged, all its rows are read). See
- * docs/decisions/0015-inserts-leave-work-to-merges.md.
+ * docs/decisions/0015-inserts-leave-work-to-merges.md. A field that a later version has added is passed over.
  */
-const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
+const INSERT_SETTINGS: ClickHouseSettings = {
+  optimize_on_insert: 0,
+  materialize_skip_indexes_on_insert: 0,
+  input_format_skip_unknown_fields: 1,
+}
 
 /** A usage event in its newest version. */
 export type CurrentEvent = Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>
