@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
+import type { RateLimits } from '../../shared/rate-limit/rate-limits.ts'
 import type { AnalystMetrics } from './analyst-metrics.ts'
 import { type Credentials, readCredentials, refusedUser } from './credentials.ts'
 import type { EndpointUser, EndpointUsers, QueryAnswer } from './endpoint-user.ts'
@@ -16,16 +16,16 @@ export interface EndpointOptions {
   log: Logger
   metrics: AnalystMetrics
   /** How many wrong passwords for one name an address may try before it must wait. */
-  wrongPasswords: RateLimit
+  limits: Pick<RateLimits, 'wrongPasswords' | 'addressOf'>
 }
 
-type Parts = Omit<EndpointOptions, 'wrongPasswords'> & { guesses: PasswordGuesses }
+type Parts = EndpointOptions & { guesses: PasswordGuesses }
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
 
 /** Serves as much of ClickHouse's HTTP protocol as the drivers and tools in docs/guides/analysts.md need. */
-export function clickHouseHttp({ wrongPasswords, ...options }: EndpointOptions): RequestListener {
-  const parts = { ...options, guesses: passwordGuesses(wrongPasswords) }
+export function clickHouseHttp(options: EndpointOptions): RequestListener {
+  const parts = { ...options, guesses: passwordGuesses(options.limits.wrongPasswords) }
   return (req, res) => {
     handle(req, res, parts).catch((err: unknown) => {
       options.log.error({ err }, 'an answer could not be sent')
@@ -121,10 +121,10 @@ async function signIn(
   req: IncomingMessage,
   res: ServerResponse,
   given: Credentials,
-  { users, guesses }: Parts,
+  { users, guesses, limits }: Parts,
 ): Promise<EndpointUser> {
   const user = await users.find(given)
-  const refusal = await guesses.refusalOf(req.socket.remoteAddress ?? '', given, user !== undefined)
+  const refusal = await guesses.refusalOf(limits.addressOf(req), given, user !== undefined)
   if (user !== undefined && refusal === undefined) return user
   for (const [name, value] of Object.entries(refusal?.headers ?? {})) res.setHeader(name, value)
   throw refusal?.exception ?? refusedUser(given)

@@ -50,7 +50,7 @@ const REQUEST_KEY_MAX = 255
 export function reportListener(work: GatewayWork, options: CloudEventOptions): RequestListener {
   const { report } = work
   const { worlds, limits, bodyBytesMax, requestTimeoutMs, log, admitWrite = () => undefined } = options
-  const access = { findCaller: options.findCaller, wrongKeys: limits.wrongKeys }
+  const access = { findCaller: options.findCaller, limits }
   const document = readOpenApiDocument()
   const compile = schemaCompiler(document)
   const express = gatewayApp(work, options, document, compile)

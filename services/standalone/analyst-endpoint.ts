@@ -61,7 +61,7 @@ export async function startAnalystEndpoint(
       facts,
       log: log.child({ part: 'analysts' }),
       metrics: analystMetrics(metrics, analysts.waiting),
-      wrongPasswords: parts.access.limits.wrongPasswords,
+      limits: parts.access.limits,
     }),
     {
       ...portsOf(config).analysts,

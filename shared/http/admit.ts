@@ -17,7 +17,7 @@ import type { RequestMetrics } from './request-metrics.ts'
 
 export interface AdmitOptions {
   findCaller: FindCaller
-  limits: Pick<RateLimits, 'wrongKeys'>
+  limits: Pick<RateLimits, 'wrongKeys' | 'addressOf'>
   log: Logger
   /** Counts requests by route. */
   requests: RequestMetrics
@@ -43,7 +43,7 @@ export function admit(
   options: AdmitOptions,
 ): RequestListener {
   const { findCaller, log, requests, admitWrite = () => undefined, browserOrigins = NO_ORIGINS } = options
-  const access = { findCaller, wrongKeys: options.limits.wrongKeys }
+  const access = { findCaller, limits: options.limits }
   const find = matcher(operations)
   const isPreflight = preflights(find, browserOrigins, requests(OTHER_ROUTES))
   const observers = new Map(operations.map((operation) => [operation, requests(routeOf(operation))]))

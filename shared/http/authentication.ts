@@ -8,7 +8,7 @@ import {
   isApiKey,
   type Permission,
 } from '../domain/api-key.ts'
-import type { RateLimit } from '../rate-limit/rate-limit.ts'
+import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
 import { noteCaller, notedCaller } from './callers.ts'
@@ -119,19 +119,19 @@ function keyOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefine
 /**
  * Finds the caller of a request by its key, before any part of the body is read.
  *
- * @param wrongKeys limits the wrong keys of an address. Above the limit, the answers say when to try again
+ * @param limits limit the wrong keys of an address. Above the limit, the answers say when to try again
  * @param found the result of findCallerOf, if it was called already
  * @throws HttpError 401 for a wrong key, even above the limit, so that the user of a revoked key learns that the key is
  *   not valid
  */
 export async function identify(
   req: IncomingMessage,
-  { findCaller, wrongKeys }: { findCaller: FindCaller; wrongKeys: RateLimit },
+  { findCaller, limits }: { findCaller: FindCaller; limits: Pick<RateLimits, 'wrongKeys' | 'addressOf'> },
   found: ReturnType<FindCaller> = findCallerOf(req, findCaller),
 ): Promise<Caller> {
   const caller = await found
   if (caller !== undefined) return caller
-  const { headers } = await takeOf(wrongKeys, req.socket.remoteAddress ?? '', 1)
+  const { headers } = await takeOf(limits.wrongKeys, limits.addressOf(req), 1)
   throw new HttpError(401, 'Invalid API key', headers)
 }
 

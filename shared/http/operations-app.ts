@@ -100,7 +100,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const document = readOpenApiDocument()
   const { requests = () => () => undefined } = options
   const observe = observerOf(requests)
-  const access = { findCaller: options.findCaller, wrongKeys: options.limits.wrongKeys }
+  const access = { findCaller: options.findCaller, limits: options.limits }
   const inTurn = { batched: longTurns('batched'), alone: longTurns('alone') }
   const validatorsOf = requestValidators(options.validateResponses ?? false)
   const operations = listOperations(document)

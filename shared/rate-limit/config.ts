@@ -1,4 +1,5 @@
 import type { EnvReader } from '../config/env-reader.ts'
+import { readTrustedProxies } from './client-address.ts'
 
 /**
  * Reads the settings of the rate limits. The defaults are high: they only prevent that one caller uses all capacity.
@@ -21,6 +22,7 @@ export function readRateLimitConfig(read: EnvReader) {
       600,
       1,
     ),
+    trustedProxies: readTrustedProxies(read),
   }
 }
 

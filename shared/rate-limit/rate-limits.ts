@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Redis } from '../redis/redis.ts'
+import { addressBehind,type AddressOf } from './client-address.ts'
 import type { RateLimitConfig } from './config.ts'
 import type { RateLimit, Standing } from './rate-limit.ts'
 import { sharedRateLimit } from './shared-rate-limit.ts'
@@ -16,6 +17,8 @@ export interface RateLimits {
   wrongKeys: RateLimit
   /** Analysts' queries with a wrong password, by address. */
   wrongPasswords: RateLimit
+  /** The address for which a wrong key or password counts. */
+  addressOf: AddressOf
 }
 
 /** @param redis the Redis in which processes count together; undefined if each process counts alone */
@@ -28,6 +31,7 @@ export function openRateLimits(config: RateLimitConfig, redis?: Redis): RateLimi
     events: limit('events', config.eventsPerS, 1),
     wrongKeys: limit('wrong-keys', config.wrongKeysPerMin, 60),
     wrongPasswords: limit('wrong-passwords', config.wrongKeysPerMin, 60),
+    addressOf: addressBehind(config.trustedProxies),
   }
 }
 

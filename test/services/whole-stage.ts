@@ -93,7 +93,13 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
   const apiPool = poolOfApi(pool)
   const access = openAccess(
     { pool: apiPool, worlds: testWorlds(apiPool, 1_000), sharing },
-    { eventsPerS: 1e9, requestsPerS: 1e9, accountRequestsPerS: 1e9, wrongKeysPerMin: 1e9 },
+    {
+      eventsPerS: 1e9,
+      requestsPerS: 1e9,
+      accountRequestsPerS: 1e9,
+      wrongKeysPerMin: 1e9,
+      trustedProxies: [],
+    },
     opened,
     testLog,
   )

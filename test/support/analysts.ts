@@ -89,12 +89,13 @@ export async function startAnalysts(
     facts,
     log,
     metrics: analystMetrics(metrics, analysts.waiting),
-    wrongPasswords: openRateLimits({
+    limits: openRateLimits({
       eventsPerS: 1,
       requestsPerS: 1,
       accountRequestsPerS: 1,
       wrongKeysPerMin: WRONG_PASSWORDS_MAX,
-    }).wrongPasswords,
+      trustedProxies: [],
+    }),
   })
   const server = await listen(endpoint, {
     name: 'analysts of a test',

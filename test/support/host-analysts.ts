@@ -88,12 +88,13 @@ const server = await listen(
     facts: { version: '26.7.2.1', timeZone: 'UTC' },
     log: testLog,
     metrics: analystMetrics(openMetrics(), () => 0),
-    wrongPasswords: openRateLimits({
+    limits: openRateLimits({
       eventsPerS: 1,
       requestsPerS: 1,
       accountRequestsPerS: 1,
       wrongKeysPerMin: 100,
-    }).wrongPasswords,
+      trustedProxies: [],
+    }),
   }),
   {
     name: 'the host of analysts',

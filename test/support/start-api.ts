@@ -115,6 +115,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
         requestsPerS: 1e9,
         accountRequestsPerS: 1e9,
         wrongKeysPerMin: 1e9,
+        trustedProxies: [],
       }),
       requestTimeoutMs: 30_000,
     },

@@ -57,7 +57,7 @@ export function cloudEventListener(
   options: CloudEventOptions,
 ): RequestListener {
   const { worlds, limits, bodyBytesMax, requestTimeoutMs, findNamed } = options
-  const access = { findCaller: options.findCaller, wrongKeys: limits.wrongKeys }
+  const access = { findCaller: options.findCaller, limits }
   const { admitWrite = () => undefined } = options
   const fail = answerError(options.log)
   const routes = cloudEventRoutes(options.requests)

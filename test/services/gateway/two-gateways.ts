@@ -159,6 +159,7 @@ export async function startGateway(
         events: countedLimit('events', uses),
         wrongKeys: countedLimit('wrong-keys', uses),
         wrongPasswords: countedLimit('wrong-passwords', uses),
+        addressOf: () => '',
       },
       requestTimeoutMs: 10_000,
       admitWrite: () => {
