@@ -30,7 +30,7 @@ interface ComposeService {
 interface ComposeFile {
   services: Record<string, ComposeService>
   volumes?: Record<string, object>
-  configs?: Record<string, object>
+  configs?: Record<string, { file?: string }>
 }
 
 const FILES = ['docker-compose.yml', 'docker-compose.embedded.yml']
@@ -80,6 +80,8 @@ describe('compose files', () => {
         expect(Object.keys(services), service).to.include.members(Object.keys(rest.depends_on ?? {}))
         for (const mount of mounts) expect(volumes, service).to.have.property(mount.split(':')[0] ?? '')
         for (const { source } of used) expect(configs, service).to.have.property(source)
+        for (const { file = '.' } of Object.values(configs))
+          expect(existsSync(path.join(PROJECT_ROOT, file)), file).to.equal(true)
         for (const word of command.filter((part) => part.startsWith('dist/')))
           expect(existsSync(path.join(PROJECT_ROOT, word)), word).to.equal(true)
       }
@@ -147,7 +149,7 @@ describe('compose files', () => {
         if (restart === 'no') expect(awaited, service).to.include(service)
         else expect(healthcheck?.test, service).to.be.an('array')
         if (!isOurs(rest)) continue
-        expect(parseInt(rest.stop_grace_period ?? ''), `${service} has ten seconds to end`).to.be.above(10)
+        expect(parseInt(rest.stop_grace_period ?? ''), `${service} has time to end`).to.be.at.least(30)
         const port = READERS[service]?.(new EnvReader({})).admin.port ?? 0
         if (healthcheck !== undefined)
           expect(healthcheck.test.at(-1), service).to.contain(`http://127.0.0.1:${port}/readyz`)

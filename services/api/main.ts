@@ -69,6 +69,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     })
     return {
       address: `${hostToCall(host)}:${server.port}`,
+      drain: server.drain,
       isLive: () => true,
       isReady: () =>
         allAnswer(

@@ -85,6 +85,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     })
     return {
       address: `${hostToCall(host)}:${server.port}`,
+      drain: server.drain,
       isLive: () => true,
       // PostgreSQL is not asked, because the gateway takes reports without it for a while, until acceptance is shut.
       isReady: () =>

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
@@ -25,7 +26,8 @@ async function main(): Promise<void> {
   read.done()
   const log = createLogger(config.logLevel)
   // Set up before the start, so that Ctrl-C during the start also closes everything in order.
-  const stopped = stopSignal(log, STOP_MS)
+  const { shutdownDelayMs } = config.admin
+  const stopped = stopSignal(log, STOP_MS, shutdownDelayMs)
   const onUnexpectedExit = (reason: string) => {
     log.fatal(reason)
     process.exitCode = 1
@@ -37,6 +39,9 @@ async function main(): Promise<void> {
   const seconds = (performance.now() - startedAt) / 1_000
   process.stdout.write(`${welcome(tally, seconds).join('\n')}\n`)
   await stopped
+  tally.drain()
+  // Without an engine it can serve nothing.
+  if (process.exitCode === undefined) await sleep(shutdownDelayMs)
   await tally.close()
 }
 

@@ -19,6 +19,8 @@ export interface OpenPorts {
   analystSeesAll: boolean
   /** Whether there is a console. */
   servesConsole: boolean
+  /** Called when Tally must end but still serves: it is not ready any more, and each answer ends its connection. */
+  drain: () => void
 }
 
 /**
@@ -52,7 +54,8 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
   const { requestTimeoutMs } = config
-  const { port } = await servers.open(handler, { ...ports.api, requestTimeoutMs })
+  const server = await servers.open(handler, { ...ports.api, requestTimeoutMs })
+  const { port } = server
   isServing = true
   return {
     port,
@@ -61,5 +64,9 @@ export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> 
     analystAddress: analystAddress(),
     analystSeesAll: config.analysts.seesAll,
     servesConsole: config.api.servesConsole,
+    drain() {
+      isServing = false
+      server.drain()
+    },
   }
 }

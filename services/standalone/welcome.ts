@@ -3,7 +3,7 @@ import { ANALYST_PASSWORD_FILE } from './data-folder.ts'
 import type { Tally } from './tally.ts'
 
 /** Makes the text that a user reads once Tally serves: its address, the files with the keys, and what to try next. */
-export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): string[] {
+export function welcome(tally: Omit<Tally, 'close' | 'name' | 'drain'>, seconds: number): string[] {
   const { dataFolder, firstCompanies, missingKeys, analystAddress, analystSeesAll, address, adminAddress } =
     tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name

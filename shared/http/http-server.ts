@@ -40,6 +40,8 @@ interface ServerOptions {
 export interface HttpServer extends Closeable {
   /** The port on which the server listens. If port 0 was requested, the system chose it. */
   port: number
+  /** Goes on serving, but ends each connection with its next answer, so that clients go elsewhere before it closes. */
+  drain: () => void
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
@@ -73,6 +75,11 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   return {
     name: options.name,
     port: typeof address === 'object' && address !== null ? address.port : options.port,
+    drain: () => {
+      server.prependListener('request', (_req, res: ServerResponse) => {
+        res.shouldKeepAlive = false
+      })
+    },
     close: () => closeServer(server, options.closeTimeoutMs),
   }
 }

@@ -3,10 +3,10 @@ import type { Logger } from '../logging/logger.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end. After that time it
- * kills itself, even if some of its work hangs.
+ * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end, after the delay in
+ * which it still serves. After that time it kills itself, even if some of its work hangs.
  */
-export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signals> {
+export function stopSignal(log: Logger, timeoutMs: number, delayMs = 0): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let stopping = false
     for (const signal of SIGNALS) {
@@ -17,7 +17,7 @@ export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signa
         setTimeout(() => {
           log.fatal({ timeoutMs }, 'could not stop in time')
           process.kill(process.pid, 'SIGKILL') // an exit would wait for threads, perhaps for ever
-        }, timeoutMs).unref()
+        }, delayMs + timeoutMs).unref()
         resolve(signal)
       })
     }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EnvReader } from '../config/env-reader.ts'
 import { hostToCall } from '../config/host-to-call.ts'
 import { listen } from '../http/http-server.ts'
@@ -41,6 +42,8 @@ interface Frame {
 interface Running extends Probes {
   /** The service's address; undefined if it answers only probes. */
   address?: string
+  /** Called when the service must end but still serves: from now on each answer ends its connection. */
+  drain?: () => void
 }
 
 /** A process must end within ten seconds. It kills itself shortly before. */
@@ -50,7 +53,8 @@ const CLOSE_PROBES_MS = 500
 
 /**
  * Runs a service: reads its settings, opens its parts, and prints one line when they are open. On SIGTERM or Ctrl-C, it
- * closes the parts, newest first. It answers probes during the whole time.
+ * serves for the delay of its settings, and then closes the parts, newest first. It answers probes during the whole
+ * time.
  *
  * @throws ConfigError or StartupError, whose message says what to do
  */
@@ -69,7 +73,8 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   const log = createLogger(config.logLevel).child({ service: name })
   expectLostOutput()
   // Signals are handled from the start, so that a stop during the start is orderly, too.
-  const stopped = stopSignal(log, STOP_MS)
+  const { shutdownDelayMs } = config.admin
+  const stopped = stopSignal(log, STOP_MS, shutdownDelayMs)
   const opened: Closeable[] = []
   try {
     const probes: Probes = { isLive: () => true, isReady: () => Promise.resolve(false) }
@@ -77,13 +82,15 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     showBuildInfo(metrics, name)
     const admin = await openAdminPort(config.admin, probes, metrics, log)
     opened.push(admin)
-    const { isLive, isReady, address } = await service.open(config, { opened, metrics, log })
+    const { isLive, isReady, address, drain } = await service.open(config, { opened, metrics, log })
     probes.isLive = isLive
     probes.isReady = isReady
     const serves = address === undefined ? 'runs' : `serves on http://${address}`
     process.stdout.write(`Tally ${name} ${serves}, probes on http://${admin.address}\n`)
     await stopped
     probes.isReady = () => Promise.resolve(false) // first, so that no more requests are routed here
+    drain?.()
+    await sleep(shutdownDelayMs)
   } finally {
     await closeAll(opened, log)
   }

@@ -2939,4 +2939,33 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'input_format_skip_unknown_fields: 0',
     suites: ['upgrade/lines'],
   },
+  {
+    name: 'a process that ends says that it is ready while it still serves',
+    file: 'shared/service/run-service.ts',
+    right:
+      '    probes.isReady = () => Promise.resolve(false) // first, so that no more requests are routed here\n',
+    wrong: '',
+    suites: ['edge/restarts'],
+  },
+  {
+    name: 'a process closes its port as soon as it is told to end',
+    file: 'shared/service/run-service.ts',
+    right: '    await sleep(shutdownDelayMs)\n',
+    wrong: '    await sleep(0)\n',
+    suites: ['edge/restarts'],
+  },
+  {
+    name: 'who sends X-Forwarded-For says for whom wrong keys count',
+    file: 'shared/rate-limit/client-address.ts',
+    right: 'trustedProxies.length === 0 ? () => false',
+    wrong: 'trustedProxies.length === 0 ? () => true',
+    suites: ['shared/rate-limit/client-address'],
+  },
+  {
+    name: 'nginx decides by the decoded path',
+    file: 'deploy/nginx/tally.conf',
+    right: 'map "$request_method $request_uri"',
+    wrong: 'map "$request_method $uri"',
+    suites: ['edge/routes'],
+  },
 ]

@@ -24,6 +24,7 @@ const COPIED = [
   'services',
   'clickhouse',
   'contract',
+  'deploy',
   'docs/guides/durable-reporter.md',
   'docs/guides/python.md',
   'docs/reference/keys.md',

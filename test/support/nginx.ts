@@ -8,27 +8,33 @@ import { findFreePort } from './free-port.ts'
 import { makeTempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
-/** An nginx in front of gateway and API, with the settings that docs/operations.md recommends. */
+/** An nginx in front of gateways and APIs, with the settings of deploy/nginx. */
 export interface Nginx {
   url: string
+  /** What it said of errors. */
+  output(): string
   stop(): Promise<void>
 }
 
 /** Whether there is an nginx on the PATH. */
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
 
-/** The example of the document, word by word but for the three addresses. */
+/** The settings of deploy/nginx, word by word but for the three addresses. */
 async function settingsOf(gateway: string, api: string, port: number): Promise<string> {
-  const document = await readFile(path.join(PROJECT_ROOT, 'docs/operations.md'), 'utf8')
-  const example = /```nginx\n([^]*?)```/.exec(document)?.[1] ?? ''
+  const files = await Promise.all(
+    ['upstreams.conf', 'tally.conf'].map((name) =>
+      readFile(path.join(PROJECT_ROOT, 'deploy/nginx', name), 'utf8'),
+    ),
+  )
   const addresses = [
-    ['127.0.0.1:8081', new URL(gateway).host],
-    ['127.0.0.1:8080', new URL(api).host],
-    ['listen 127.0.0.1:8000', `listen 127.0.0.1:${port}`],
+    ['server 127.0.0.1:8081;', `server ${new URL(gateway).host};`],
+    ['server 127.0.0.1:8080;', `server ${new URL(api).host};`],
+    ['listen 8000;', `listen 127.0.0.1:${port};`],
   ] as const
+  const settings = files.join('')
   for (const [written] of addresses)
-    if (example.split(written).length !== 2) throw new Error(`docs/operations.md has not once ${written}`)
-  return addresses.reduce((text, [written, used]) => text.replace(written, used), example)
+    if (settings.split(written).length !== 2) throw new Error(`deploy/nginx has not once ${written}`)
+  return addresses.reduce((text, [written, used]) => text.replace(written, used), settings)
 }
 
 /** What the settings of every nginx have around the example, in a folder of its own. */
@@ -72,6 +78,7 @@ export async function startNginx(gateway: string, api: string): Promise<Nginx> {
   })
   return {
     url,
+    output: () => said,
     async stop() {
       await endChild(child, 'SIGTERM')
       await rm(folder, { recursive: true, force: true })

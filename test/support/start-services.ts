@@ -135,7 +135,8 @@ export async function startServices(
 export const envOfServices = ({ env }: Pick<SharedEngines, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'DATABASE_OWNER_URL'))
 
-async function makeCompanies(db: TestDatabase): Promise<{ key: string; testKey: string }> {
+/** Makes the companies of a new installation. @returns a key of each */
+export async function makeCompanies(db: TestDatabase): Promise<{ key: string; testKey: string }> {
   const folder = await makeTempFolder('keys')
   const [keyFile, testKeyFile] = [path.join(folder, 'live'), path.join(folder, 'test')]
   await makeFirstCompanies(db.pool, [

@@ -169,6 +169,6 @@ async function startAsProcesses(env: Record<string, string>): Promise<Started> {
   }
 }
 
-/** An nginx as docs/operations.md has it. Without one, browsers go through the proxy of the tests. */
+/** An nginx as deploy/nginx has it. Without one, browsers go through the proxy of the tests. */
 const nginxBefore = (gateway: string, api: string): Promise<Nginx> | undefined =>
   hasNginx() || process.env['REQUIRE_NGINX'] === '1' ? startNginx(gateway, api) : undefined

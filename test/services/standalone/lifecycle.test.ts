@@ -57,7 +57,7 @@ describe('Tally as a process', function () {
   })
 
   it('makes keys that only we can read, and keeps everything through a stop and a kill', async () => {
-    let tally = await start()
+    let tally = await start({ SHUTDOWN_DELAY_MS: '2000' })
     for (const name of ['api-key', 'test-api-key', 'analyst-password', 'postgres-passwords.json'])
       expect((await stat(path.join(folder, name))).mode & 0o777, name).to.equal(0o600)
     const { key } = tally
@@ -68,7 +68,12 @@ describe('Tally as a process', function () {
       idempotency_key: 'once',
     }
     await world.report({ ...keyed, quantity: '1' })
-    expect(await tally.stop()).to.equal(0)
+    const [stopping, askedAt] = [tally.stop(), performance.now()]
+    await until(async () => (await fetch(`${tally.adminUrl}/readyz`)).status === 503)
+    const late = await fetch(`${tally.url}/v2/accounts`, { headers: { 'x-api-key': key } })
+    expect([late.status, late.headers.get('connection')]).to.deep.equal([200, 'close'])
+    expect(await stopping).to.equal(0)
+    expect(performance.now() - askedAt).to.be.above(2_000)
     tally = await start()
     expect(tally.key).to.equal(key)
     const again = new ApiClient(tally.url, key)
@@ -203,7 +208,9 @@ describe('Tally as a process', function () {
     for (const name of ['main', 'migrate.main', 'config.main']) {
       const help = await runStandalone(name, ['--help'])
       expect(help, name).to.include({ code: 0, err: '' })
-      expect(help.out, name).to.match(/usage: npm (start|run migrate|run config)\n[^]*environment variables/)
+      expect(help.out, name).to.match(
+        /usage: npm (start|run migrate \[-- --contract\]|run config)\n[^]*environment variables/,
+      )
       const { code, err } = await runStandalone(name, ['--port', '9000'])
       expect(code, name).to.equal(2)
       expect(err, name).to.match(/^npm .* takes no options, such as --port\. .*PORT=9000 npm start.*\n$/)
