@@ -8,5 +8,7 @@ import type { Metrics } from './metrics.ts'
  * @param kind `gateway`, `loader`, `api`, `refill`, `rollup`, or `standalone` for all of them in one process
  */
 export function showBuildInfo(metrics: Metrics, kind: string): void {
-  metrics.gauge('tally_build_info', 'The version and the service.', ['version', 'kind']).set([VERSION, kind], 1)
+  metrics
+    .gauge('tally_build_info', 'The version and the service.', ['version', 'kind'])
+    .set([VERSION, kind], 1)
 }

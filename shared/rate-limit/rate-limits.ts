@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Redis } from '../redis/redis.ts'
-import { addressBehind,type AddressOf } from './client-address.ts'
+import { addressBehind, type AddressOf } from './client-address.ts'
 import type { RateLimitConfig } from './config.ts'
 import type { RateLimit, Standing } from './rate-limit.ts'
 import { sharedRateLimit } from './shared-rate-limit.ts'

