@@ -17,7 +17,8 @@ from ._spool_files import Listing, SpoolFile, SpoolFolder
 logger = logging.getLogger("tally")
 
 _REJECTED_BYTES_MAX = 64 * 1024 * 1024
-_MERGED_BYTES_MAX = 8 * 1024 * 1024
+_MERGED_BYTES_MAX = 1024 * 1024
+"""A file is read as a whole, also when it has more events than the queue may."""
 _SMALL_BYTES = _MERGED_BYTES_MAX // 2
 """A file of this size is not merged."""
 _DISK_PAUSE_MS = 1_000

@@ -32,7 +32,8 @@ export interface SpoolOptions extends FolderOptions {
 }
 
 const REJECTED_BYTES_MAX = 64 * 1_024 * 1_024
-const MERGED_BYTES_MAX = 8 * 1_024 * 1_024
+/** A file is read as a whole, also when it has more events than the queue may. */
+const MERGED_BYTES_MAX = 1_024 * 1_024
 /** A file of this size is not merged. */
 const SMALL_BYTES = MERGED_BYTES_MAX / 2
 /** How long a disk that refused to write is not asked again. */
