@@ -99,10 +99,7 @@ export function Times({ asked, shown }: TimesProps) {
     })
   }
   return (
-    <details
-      className="times"
-      open={asked.asOf !== undefined || asked.knownAt !== undefined || asked.since !== undefined}
-    >
+    <details className="times" open={asked.asOf !== undefined || asked.knownAt !== undefined}>
       <summary>As of another time, as it was known, or compared</summary>
       <form
         className="times__form"
