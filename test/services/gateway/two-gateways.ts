@@ -23,6 +23,7 @@ import { inNamespace, withTransaction } from '../../../shared/postgres/core/tran
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { referenceRepository } from '../../../shared/postgres/references.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
+import { addressBehind } from '../../../shared/rate-limit/client-address.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import { risingClock } from '../../../shared/time/rising-clock.ts'
 import { insertKey } from '../../support/insert-key.ts'
@@ -159,7 +160,7 @@ export async function startGateway(
         events: countedLimit('events', uses),
         wrongKeys: countedLimit('wrong-keys', uses),
         wrongPasswords: countedLimit('wrong-passwords', uses),
-        addressOf: () => '',
+        addressOf: addressBehind([]),
       },
       requestTimeoutMs: 10_000,
       admitWrite: () => {
