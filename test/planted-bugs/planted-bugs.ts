@@ -2948,7 +2948,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['edge/restarts'],
   },
   {
-    name: 'a process closes its port as soon as it is told to end',
+    name: 'a process closes its port as soon as it gets SIGTERM',
     file: 'shared/service/run-service.ts',
     right: '    await sleep(shutdownDelayMs)\n',
     wrong: '    await sleep(0)\n',

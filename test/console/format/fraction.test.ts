@@ -63,7 +63,7 @@ describe('fractions on the screen', () => {
         (part, more) => {
           const text = shareText(part.toString(), (part + more).toString())
           expect(text)
-            .to.match(/^(< 0\.1|100|\d{1,2}(\.\d)?) %$/)
+            .to.match(/^(< 0\.1|100\.0|\d{1,2}\.\d) %$/)
             .and.not.equal('0.0 %')
           if (more === 0n) expect(text).to.equal('100.0 %')
         },
