@@ -53,12 +53,14 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
       `the data folder ${absolute} cannot be made: ${String(err)}; set DATA_DIR to another`,
     )
   }
-  if (existsSync(join(RESTORING)))
-    throw new StartupError(
-      `a restore into ${absolute} did not end: remove what it made there (${RESTORING}, clickhouse and, unless it was kept, postgres), and restore again`,
-    )
   const lock = join('lock')
   await takeLock(lock, absolute)
+  if (existsSync(join(RESTORING))) {
+    await rm(lock, { force: true })
+    throw new StartupError(
+      `a restore into ${absolute} did not end: remove ${RESTORING} and clickhouse there and, unless PostgreSQL was kept, everything else, and restore again`,
+    )
+  }
   return { name: 'data folder', path: absolute, join, close: () => rm(lock, { force: true }) }
 }
 

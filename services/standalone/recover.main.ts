@@ -27,6 +27,9 @@ other services but the gateways. If it is interrupted, loaders go on from there.
 
 Exit codes: 0 success, 1 nothing was changed, or it was interrupted, 2 the arguments are not valid.`
 
+/** A time with its zone, also as psql prints it. Without one it would be of this machine's zone, and perhaps too late. */
+const ZONED = /:\d\d(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)$/i
+
 /** `npm run recover`: after ClickHouse was restored, brings it up to what was accepted. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -40,8 +43,9 @@ async function main(): Promise<void> {
     process.stdout.write(`${HELP}\n`)
     return
   }
-  const from = Date.parse(values.from ?? '')
+  const from = ZONED.test(values.from ?? '') ? Date.parse(values.from ?? '') : Number.NaN
   if (Number.isNaN(from)) throw new UsageError('--from must be a time such as 2026-01-31T12:00:00Z')
+  if (from > Date.now()) throw new UsageError('--from must be a time in the past')
   const read = new EnvReader(process.env)
   const config = readStandaloneConfig(read)
   read.done()

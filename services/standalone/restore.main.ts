@@ -45,9 +45,10 @@ async function main(): Promise<void> {
   const read = new EnvReader(process.env)
   const config = readStandaloneConfig(read)
   read.done()
-  if (values.into !== undefined && config.eventLog.kafka !== undefined)
+  const shared = config.eventLog.kafka === undefined ? 'DATABASE_URL' : 'KAFKA_BROKERS'
+  if (values.into !== undefined && (config.eventLog.kafka ?? config.postgres.server) !== undefined)
     throw new StartupError(
-      'with KAFKA_BROKERS, --into would set back the loaders of the Tally that runs: restore into DATA_DIR, once that Tally is gone',
+      `with ${shared}, --into would set back the loaders of the Tally that runs: restore into DATA_DIR, once that Tally is gone`,
     )
   const dataDir = values.into === undefined ? config.dataDir : typedPath(values.into, process.env)
   const log = createLogger(config.logLevel)

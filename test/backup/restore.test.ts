@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -166,6 +166,42 @@ describe('a backup of a running npm start', function () {
       await runProgram('standalone/restore.main', besideKafka, at('backup'), '--into', at('into')),
       '--into would set back the loaders',
     )
+    const server = 'postgres://127.0.0.1:1/tally'
+    const besideServer = { KAFKA_BROKERS: '', DATABASE_URL: server, DATABASE_OWNER_URL: server }
+    expectRefused(
+      await runProgram('standalone/restore.main', besideServer, at('backup'), '--into', at('into')),
+      'with DATABASE_URL, --into would set back the loaders',
+    )
+  })
+
+  it('is replaced by the next one, which removes what a killed one left, and no folder elsewhere', async () => {
+    const next = at('next')
+    const file = at('next/tally-backup.json')
+    await mkdir(next, { mode: 0o755 })
+    const backUp = () => runCommand(tally.dataFolder, 'backup', next)
+    expect((await backUp()).code).to.equal(0)
+    const first = JSON.parse(await readFile(file, 'utf8')) as BackupManifest
+    await mkdir(at('next/postgres-20200101T000000000Z'))
+    await mkdir(at('other'))
+    await writeFile(file, JSON.stringify({ ...first, postgres: { ...first.postgres, path: '../other' } }))
+    expect((await backUp()).output).to.contain('is damaged')
+    await writeFile(file, JSON.stringify(first))
+    expect((await backUp()).code).to.equal(0)
+    const second = JSON.parse(await readFile(file, 'utf8')) as BackupManifest
+    const parts = [first.clickhouse.path, second.clickhouse.path, second.postgres?.path]
+    expect((await readdir(next)).sort()).to.deep.equal([...parts, 'tally-backup.json'].sort())
+    for (const part of parts) expect((await stat(at(`next/${part ?? ''}`))).mode & 0o077).to.equal(0)
+    expect(existsSync(at('other'))).to.equal(true)
+  })
+
+  it('is not written into the data folder, also through a link', async () => {
+    const inside = path.join(tally.dataFolder, '..backup')
+    expect((await runCommand(tally.dataFolder, 'backup', inside)).output).to.contain('is in the data folder')
+    await symlink(tally.dataFolder, at('link'))
+    expect((await runCommand(tally.dataFolder, 'backup', at('link/x'))).output).to.contain(
+      'is in the data folder',
+    )
+    await rm(path.join(tally.dataFolder, 'x'), { recursive: true })
   })
 
   it('is not restored when a month has fewer events than were counted', async () => {

@@ -29,7 +29,15 @@ export const MANIFEST = 'tally-backup.json'
 /** The file with PostgreSQL, in the folder of that part. Beside it are passwords and keys. */
 export const BASE_FILE = 'base.tar'
 
-/** @returns undefined when the folder has no manifest, and so is no backup */
+const PART = /^(?:clickhouse|postgres)-\d{8}T\d{9}Z$/
+
+/** Whether a file of a backup's folder has the name of a part. */
+export const isPart = (name: unknown): boolean => typeof name === 'string' && PART.test(name)
+
+/**
+ * @returns undefined when the folder has no manifest, and so is no backup
+ * @throws StartupError when the manifest is not as it was written
+ */
 export async function findManifest(folder: string): Promise<BackupManifest | undefined> {
   const file = path.join(folder, MANIFEST)
   const text = await readFile(file, 'utf8').catch((err: unknown) => {
@@ -38,7 +46,12 @@ export async function findManifest(folder: string): Promise<BackupManifest | und
   })
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text) as BackupManifest
+    const manifest = JSON.parse(text) as BackupManifest
+    const { clickhouse, postgres } = manifest
+    // Paths elsewhere would be read, and written over, as parts of this backup.
+    const named = [clickhouse.path, clickhouse.base ?? clickhouse.path, postgres?.path ?? clickhouse.path]
+    if (!named.every(isPart)) throw new TypeError('it names parts that are none')
+    return manifest
   } catch (err) {
     throw new StartupError(`${file} is damaged: ${String(err)}`, { cause: err })
   }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { backUpDatabase } from '../../../shared/clickhouse/database-backup.ts'
@@ -14,7 +14,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { writeBaseBackup } from '../../../shared/postgres/embedded/base-backup.ts'
 import { usageStoreRepository } from '../../../shared/postgres/usage-store.ts'
 import type { EmbeddedEngines } from '../command.ts'
-import { type BackupManifest, BASE_FILE, findManifest, MANIFEST } from './backup-manifest.ts'
+import { type BackupManifest, BASE_FILE, findManifest, isPart, MANIFEST } from './backup-manifest.ts'
 
 /** What is backed up of an installation whose ClickHouse is embedded. */
 export interface BackupDeps extends EmbeddedEngines {
@@ -39,6 +39,15 @@ const TELL_EVERY_MS = 1_000
  * @throws DomainError unprocessable when the folder has something else
  */
 export async function takeBackup(folder: string, deps: BackupDeps): Promise<BackupManifest> {
+  const manifest = await writeBackup(folder, deps)
+  // From here on the new backup is the only one: no failure may remove it.
+  await syncAll(folder, { deep: false })
+  await removeOthers(folder, manifest)
+  return manifest
+}
+
+/** Writes a backup, with its manifest last. If it fails, what it wrote is removed. */
+async function writeBackup(folder: string, deps: BackupDeps): Promise<BackupManifest> {
   const { pool } = deps
   const usageStore = (await usageStoreRepository(pool).findId()) ?? ''
   const earlier = await findEarlier(folder, usageStore, deps.dataFolder)
@@ -53,8 +62,6 @@ export async function takeBackup(folder: string, deps: BackupDeps): Promise<Back
     const draft = path.join(folder, `${MANIFEST}.new`)
     await writeFile(draft, `${JSON.stringify(manifest, undefined, 2)}\n`, { mode: 0o600, flush: true })
     await rename(draft, path.join(folder, MANIFEST))
-    await syncAll(folder, { deep: false })
-    if (earlier !== undefined) await removeReplaced(folder, earlier, manifest)
     return manifest
   } catch (err) {
     for (const name of made) await rm(path.join(folder, name), { recursive: true, force: true })
@@ -64,20 +71,27 @@ export async function takeBackup(folder: string, deps: BackupDeps): Promise<Back
   }
 }
 
-/** Makes the folder, and finds the backup that it has. */
+/** Makes the folder, finds the backup that it has, and removes what backups that were killed have left there. */
 async function findEarlier(
   folder: string,
   usageStore: string,
   dataFolder: string,
 ): Promise<BackupManifest | undefined> {
-  if (!path.relative(dataFolder, folder).startsWith('..'))
-    throw new DomainError('unprocessable', `${folder} is in the data folder: name another folder`)
+  const requireOutside = (inside: string, other: string) => {
+    const [first] = path.relative(inside, other).split(path.sep)
+    if (first !== '..')
+      throw new DomainError('unprocessable', `${folder} is in the data folder: name another folder`)
+  }
+  requireOutside(dataFolder, folder)
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  const data = await realpath(dataFolder).catch(() => dataFolder)
+  requireOutside(data, await realpath(folder))
   const earlier = await findManifest(folder)
   if (earlier === undefined && (await readdir(folder)).length > 0)
     throw new DomainError('unprocessable', `${folder} has files but no ${MANIFEST}: name an empty folder`)
   if (earlier !== undefined && earlier.usageStore !== usageStore)
     throw new DomainError('unprocessable', `${folder} has the backup of another Tally: name another folder`)
+  if (earlier !== undefined) await removeOthers(folder, earlier).catch(() => undefined) // tried again in the end
   return earlier
 }
 
@@ -95,6 +109,7 @@ async function backUpClickHouse(
   const [row] = await queryRows<{ version: string }>(clickhouse, 'SELECT version() AS version', {})
   const base = earlier === undefined ? null : (earlier.clickhouse.base ?? earlier.clickhouse.path)
   const beganAt = await readClock(pool)
+  await mkdir(path.join(folder, name), { mode: 0o700 }) // the engine's files are readable by everybody
   await backUpDatabase(
     clickhouse,
     database,
@@ -163,15 +178,12 @@ async function sync(file: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
-/** Removes the parts of the earlier backup that the new one does not need. */
-async function removeReplaced(
-  folder: string,
-  { clickhouse, postgres }: BackupManifest,
-  now: BackupManifest,
-): Promise<void> {
-  for (const old of [clickhouse.path, postgres?.path])
-    if (old !== undefined && old !== now.clickhouse.base)
-      await rm(path.join(folder, old), { recursive: true, force: true })
+/** Removes the parts of other backups: of replaced ones, and of those that were killed. */
+async function removeOthers(folder: string, { clickhouse, postgres }: BackupManifest): Promise<void> {
+  const needed = [clickhouse.path, clickhouse.base, postgres?.path]
+  for (const name of await readdir(folder))
+    if (isPart(name) && !needed.includes(name))
+      await rm(path.join(folder, name), { recursive: true, force: true })
 }
 
 async function tallyVersion(): Promise<string> {

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
-import { openDataFolder } from '../../../services/standalone/data-folder.ts'
+import { openDataFolder, RESTORING } from '../../../services/standalone/data-folder.ts'
 import { readOrMakeSecret } from '../../../shared/config/secret-file.ts'
 import { requireReachable } from '../../../shared/postgres/embedded/os-user.ts'
 import { skipFor } from '../../run/pending.ts'
@@ -106,6 +106,17 @@ describe('the data folder', function () {
     await once(holder, 'exit')
     const all = await Promise.all(Array.from({ length: 8 }, hold))
     expect(all.filter(({ said }) => said === 'held')).to.have.length(1)
+  })
+
+  it('is not had while a restore has not ended, also by who waited for it', async () => {
+    const held = await openDataFolder(folder)
+    const waiting = refusalOf()
+    await writeFile(held.join(RESTORING), '')
+    await held.close()
+    expect(await waiting).to.contain('did not end')
+    expect(await refusalOf()).to.contain('did not end')
+    await rm(held.join(RESTORING))
+    await (await openDataFolder(folder)).close()
   })
 
   it('keeps secrets in files that only we can read, and does not change them', async () => {
