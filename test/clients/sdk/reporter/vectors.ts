@@ -86,7 +86,17 @@ const ANSWERS: ReporterVectors['answers'] = [
     { status: 422, text: 'events[2].quantity: of an event that was not sent' },
     { kind: 'refused', text: '422 events[2].quantity: of an event that was not sent', faults: [] },
   ),
-  one({ status: 422, text: 'no\nmore' }, { kind: 'refused', text: '422 no', faults: [] }),
+  one(
+    { status: 422, text: 'no\nmore', content_type: 'text/plain' },
+    { kind: 'refused', text: '422 no', faults: [] },
+  ),
+  one({ status: 422, text: 'no' }, blocked('422 no')),
+  // Servers of Go answer so when a reporter uses http for an address of https.
+  one(
+    { status: 400, text: 'Client sent an HTTP request to an HTTPS server.\n' },
+    blocked('400 Client sent an HTTP request to an HTTPS server.'),
+  ),
+  one({ status: 400, text: '' }, blocked('400')),
   one(
     { status: 400, text: 'body: is not JSON' },
     { kind: 'refused', text: '400 body: is not JSON', faults: [] },

@@ -81,7 +81,7 @@ def outcome_of(answer: TransportAnswer, count: int, occurred_at_of: Callable[[in
     # A proxy may also find a body too large, and a smaller one may pass.
     if status == 413:
         return Refused(_describe(answer), ())
-    if status in (400, 422) and is_tallys_error(answer):
+    if status in (400, 422) and is_tallys_error(answer) and _says_its_type(answer):
         faults = tuple(fault for fault in _faults_in(answer.text) if fault.index < count)
         return Refused(_describe(answer), _with_lead(faults, answer, occurred_at_of) if status == 422 else faults)
     return _failure_of(answer, now)
@@ -111,6 +111,11 @@ def _failure_of(answer: TransportAnswer, now: float) -> Failing | Blocked:
     if answer.status in (408, 429) or answer.status >= 500:
         return Failing(_describe(answer), parse_retry_after(answer.headers.get("retry-after"), now) or 0)
     return Blocked(_describe(answer))
+
+
+def _says_its_type(answer: TransportAnswer) -> bool:
+    """Tally always says that its errors are text. A server in between that cannot read a request often says nothing."""
+    return "content-type" in answer.headers or len(parse_faults(answer.text)) > 0
 
 
 def _not_tallys(answer: TransportAnswer) -> Blocked:

@@ -23,7 +23,7 @@ export function outcomeOf(
     return status === 202 && acceptedIn(text) === count ? { kind: 'accepted' } : notTallys(answer)
   // A proxy may also find a body too large, and a smaller one may pass.
   if (status === 413) return { kind: 'refused', text: describe(answer), faults: [] }
-  if ((status === 400 || status === 422) && isTallysError(answer)) {
+  if ((status === 400 || status === 422) && isTallysError(answer) && saysItsType(answer)) {
     const faults = faultsIn(text).filter(({ index }) => index < count)
     return {
       kind: 'refused',
@@ -90,6 +90,10 @@ function withLead(
     return aheadMs > 0 ? { ...fault, aheadMs } : fault
   })
 }
+
+/** Tally always says that its errors are text. A server in between that cannot read a request often says nothing. */
+const saysItsType = ({ headers, text }: TransportAnswer): boolean =>
+  headers['content-type'] !== undefined || parseFaults(text).length > 0
 
 const acceptedIn = (text: string): unknown => fieldIn(text, 'accepted')
 
