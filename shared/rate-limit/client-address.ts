@@ -29,5 +29,11 @@ export function readTrustedProxies(read: EnvReader): string[] {
  */
 export function addressBehind(trustedProxies: readonly string[]): AddressOf {
   const isTrusted = trustedProxies.length === 0 ? () => false : proxyAddr.compile([...trustedProxies])
-  return (req) => proxyAddr(req, isTrusted)
+  return (req) => withoutPort(proxyAddr(req, isTrusted))
+}
+
+/** Some proxies write the port, too. Then each connection of a client would count alone. */
+function withoutPort(address: string): string {
+  const [, v4, v6] = /^(?:([\d.]+)|\[([^\]]+)\])(?::\d+)?$/.exec(address) ?? []
+  return v4 ?? v6 ?? address
 }

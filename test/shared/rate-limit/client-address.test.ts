@@ -29,6 +29,9 @@ describe('the address of a client', () => {
       ['::ffff:10.1.2.3', '198.51.100.7', '198.51.100.7'],
       ['fd00::1', '2001:db8::5', '2001:db8::5'],
       ['fd00::1', undefined, 'fd00::1'],
+      ['10.1.2.3', '203.0.113.9, 198.51.100.7:50123', '198.51.100.7'],
+      ['10.1.2.3', '[2001:db8::5]:50123', '2001:db8::5'],
+      ['10.1.2.3', '2001:db8::5', '2001:db8::5'],
     ] as const)
       expect(addressOf(requestOf(peer, forwarded)), `${peer} ${forwarded ?? ''}`).to.equal(address)
   })
