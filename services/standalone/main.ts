@@ -28,9 +28,12 @@ async function main(): Promise<void> {
   // Set up before the start, so that Ctrl-C during the start also closes everything in order.
   const { shutdownDelayMs } = config.admin
   const stopped = stopSignal(log, STOP_MS, shutdownDelayMs)
+  // Without an engine Tally can serve nothing, so it does not wait for those who still send requests.
+  const engineLost = new AbortController()
   const onUnexpectedExit = (reason: string) => {
     log.fatal(reason)
     process.exitCode = 1
+    engineLost.abort()
     process.kill(process.pid, 'SIGTERM')
   }
   expectLostOutput()
@@ -40,8 +43,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${welcome(tally, seconds).join('\n')}\n`)
   await stopped
   tally.drain()
-  // Without an engine it can serve nothing.
-  if (process.exitCode === undefined) await sleep(shutdownDelayMs)
+  await sleep(shutdownDelayMs, undefined, { signal: engineLost.signal }).catch(() => undefined)
   await tally.close()
 }
 

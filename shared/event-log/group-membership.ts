@@ -72,13 +72,13 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
   ])
 }
 
-/** How long withoutMembers keeps members away. */
+/** How long withoutMembers keeps members away. If the work takes longer, a member may begin, and the caller is told. */
 const WITHOUT_MEMBERS_MS = 60_000
 
 /**
  * Runs work while a group has no members: it holds the leases of all partitions itself.
  *
- * @throws StartupError when a member holds the lease of a partition
+ * @throws StartupError when a member holds the lease of a partition, or got it before the work was done
  */
 export async function withoutMembers<T>(
   pool: Pool,
@@ -87,15 +87,22 @@ export async function withoutMembers<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const holder = randomUUID()
-  try {
-    const { rowCount } = await pool.query(TAKE_ALL, [group, topic, holder, WITHOUT_MEMBERS_MS])
+  const giveBack = async () => (await pool.query(GIVE_ALL_BACK, [group, topic, holder])).rowCount
+  const requireAll = async (held: number | null) => {
     const { rows } = await pool.query<{ partitions: number }>(COUNT_PARTITIONS, [group, topic])
-    if (rowCount !== rows[0]?.partitions)
-      throw new StartupError(`a ${group} still reads the event log: end every ${group}, and try again`)
-    return await work()
-  } finally {
-    await pool.query(GIVE_ALL_BACK, [group, topic, holder])
+    if (held === rows[0]?.partitions) return
+    throw new StartupError(`a ${group} still reads the event log: end every ${group}, and try again`)
   }
+  let result: T
+  try {
+    await requireAll((await pool.query(TAKE_ALL, [group, topic, holder, WITHOUT_MEMBERS_MS])).rowCount)
+    result = await work()
+  } catch (err) {
+    await giveBack()
+    throw err
+  }
+  await requireAll(await giveBack())
+  return result
 }
 
 /**

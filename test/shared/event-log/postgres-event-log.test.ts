@@ -153,6 +153,22 @@ describe('event log on PostgreSQL', () => {
     await log.close()
   })
 
+  it('says so when a member began before all was set back, because that took too long', async () => {
+    const log = await openPostgresEventLog(optionsFor(db, 'late', 1))
+    await (await log.join('loader')).close()
+    await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+    const took = withoutMembers(db.pool, 'late', 'loader', async () => {
+      await db.pool.query(
+        `UPDATE event_log_offsets SET leased_until = clock_timestamp() WHERE topic = 'late'`,
+      )
+      const member = await log.join('loader')
+      expect(await member.poll({ bytesMax: 1_000, waitMs: 5_000 })).to.have.length(1)
+      await member.close()
+    })
+    expect(await took.catch((err: unknown) => String(err))).to.contain('a loader still reads the event log')
+    await log.close()
+  })
+
   it('knows how far it was loaded at a time, as far back as the log is kept', async () => {
     const options = { ...optionsFor(db, 'noted', 1), retentionMs: 3_600_000 }
     const log = await openPostgresEventLog(options)
