@@ -19,16 +19,18 @@ export interface Nginx {
 /** Whether there is an nginx on the PATH. */
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
 
-/** The settings of deploy/nginx, word by word but for the three addresses. */
-async function settingsOf(gateway: string, api: string, port: number): Promise<string> {
+/** The settings of deploy/nginx, word by word but for the addresses. */
+async function settingsOf(gateways: readonly string[], api: string, port: number): Promise<string> {
   const files = await Promise.all(
     ['upstreams.conf', 'tally.conf'].map((name) =>
       readFile(path.join(PROJECT_ROOT, 'deploy/nginx', name), 'utf8'),
     ),
   )
+  const serversAt = (urls: readonly string[]) =>
+    urls.map((url) => `server ${new URL(url).host} fail_timeout=1s;`).join('\n')
   const addresses = [
-    ['server 127.0.0.1:8081;', `server ${new URL(gateway).host};`],
-    ['server 127.0.0.1:8080;', `server ${new URL(api).host};`],
+    ['server 127.0.0.1:8081 fail_timeout=1s;', serversAt(gateways)],
+    ['server 127.0.0.1:8080 fail_timeout=1s;', serversAt([api])],
     ['listen 8000;', `listen 127.0.0.1:${port};`],
   ] as const
   const settings = files.join('')
@@ -55,13 +57,13 @@ ${servers}}
 `
 
 /**
- * @param gateway the URL of the gateway
+ * @param gateway the URL of the gateway, or of each
  * @param api the URL of the API
  */
-export async function startNginx(gateway: string, api: string): Promise<Nginx> {
+export async function startNginx(gateway: string | readonly string[], api: string): Promise<Nginx> {
   const [folder, port] = [await makeTempFolder('nginx'), await findFreePort()]
   const file = path.join(folder, 'nginx.conf')
-  await writeFile(file, around(folder, await settingsOf(gateway, api, port)))
+  await writeFile(file, around(folder, await settingsOf([gateway].flat(), api, port)))
   const child = spawn('nginx', ['-c', file, '-p', folder, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
