@@ -44,6 +44,7 @@ describe('a backup of a running npm start', function () {
     known = await previewNow(api)
     const backup = await runCommand(tally.dataFolder, 'backup', at('backup'))
     expect(backup.code, backup.output).to.equal(0)
+    expect(tally.output()).not.to.contain('MaxListenersExceededWarning')
     await sleep(300)
     await load.stop()
     manifest = JSON.parse(await readFile(at('backup/tally-backup.json'), 'utf8')) as BackupManifest

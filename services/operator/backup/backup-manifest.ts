@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 
-/** A part of a backup. Its path is relative to the backup's folder. Times are UTC, with microseconds, by PostgreSQL. */
+/** A part of a backup. Its path is relative to the backup's folder. Times are UTC, with milliseconds, by PostgreSQL. */
 interface BackupPart {
   path: string
   beganAt: string

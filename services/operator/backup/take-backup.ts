@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, open, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { backUpDatabase } from '../../../shared/clickhouse/database-backup.ts'
 import { eventCountRepository } from '../../../shared/clickhouse/events/event-counts.ts'
-import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import { VERSION } from '../../../shared/config/version.ts'
 import { isDiskFull } from '../../../shared/errors/disk-full.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { checkpointRepository } from '../../../shared/event-log/checkpoints.ts'
@@ -56,8 +56,7 @@ async function writeBackup(folder: string, deps: BackupDeps): Promise<BackupMani
   try {
     const part = await backUpClickHouse(folder, made[0], earlier, deps)
     const postgres = await backUpPostgres(folder, made[1], deps)
-    const tally = await tallyVersion()
-    const manifest: BackupManifest = { tally, usageStore, ...part, postgres }
+    const manifest: BackupManifest = { tally: VERSION, usageStore, ...part, postgres }
     for (const name of made) await syncAll(path.join(folder, name))
     const draft = path.join(folder, `${MANIFEST}.new`)
     await writeFile(draft, `${JSON.stringify(manifest, undefined, 2)}\n`, { mode: 0o600, flush: true })
@@ -184,11 +183,6 @@ async function removeOthers(folder: string, { clickhouse, postgres }: BackupMani
   for (const name of await readdir(folder))
     if (isPart(name) && !needed.includes(name))
       await rm(path.join(folder, name), { recursive: true, force: true })
-}
-
-async function tallyVersion(): Promise<string> {
-  const text = await readFile(path.join(PROJECT_ROOT, 'package.json'), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`

@@ -60,13 +60,17 @@ export async function writeBaseBackup(
 
 /** Sends the archive in the answer to BASE_BACKUP to a stream, no faster than the stream takes it, and ends it. */
 async function copyOut(client: pg.Client, to: Writable): Promise<void> {
+  // pg hands on what it has read already, also after the pause. So only the first full stream waits for room.
+  let isPaused = false
   const query = Object.assign(new pg.Query({ text: BASE_BACKUP }), {
     handleCopyData({ chunk }: { chunk: Buffer }, { stream }: CopySource) {
       if (chunk[0] !== ARCHIVE_DATA) return
       // A copy, because pg uses the memory of the chunk again.
-      if (to.write(Buffer.from(chunk.subarray(1)))) return
+      if (to.write(Buffer.from(chunk.subarray(1))) || isPaused) return
+      isPaused = true
       stream.pause()
       to.once('drain', () => {
+        isPaused = false
         stream.resume()
       })
     },
