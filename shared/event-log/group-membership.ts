@@ -72,7 +72,7 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
   ])
 }
 
-/** How long withoutMembers keeps members away. If the work takes longer, a member may begin, and the caller is told. */
+/** How long withoutMembers keeps members away. If the work takes longer, a member may begin, which is an error. */
 const WITHOUT_MEMBERS_MS = 60_000
 
 /**
