@@ -233,6 +233,11 @@ describe('journeys through usage, metrics and customers', function () {
         quantity: '1',
         occurred_at: starts,
       })
+      // The page fills the places of a currency that it knows.
+      await until(async () => {
+        const { body } = await api.get<{ data: { currency: string }[] }>('/v2/currencies')
+        return body.data.some(({ currency }) => currency === 'usd')
+      })
       await enter('/overview', site.tally.key)
       const { page } = site
       await page.getByText('Added up are the first 100 contracts').waitFor()

@@ -14,14 +14,11 @@ export interface Names {
   places(currency: string): number | null | undefined
 }
 
-const unknown = (id: string): Source => ({
-  id,
-  label: id,
-  unit: '',
-  places: undefined,
-  isMetric: id.startsWith('metric_'),
-  isArchived: false,
-})
+/** A currency is its own unit. */
+function unknown(id: string): Source {
+  const isMetric = id.startsWith('metric_')
+  return { id, label: id, unit: isMetric ? '' : id, places: undefined, isMetric, isArchived: false }
+}
 
 /** Reads the names of products, rate cards, prices, metrics and currencies. */
 export function useNames(client: Client): Names {
