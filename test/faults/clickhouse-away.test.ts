@@ -102,7 +102,7 @@ describe('ClickHouse', function () {
     await ledger.during(async () => {
       toClickHouse.become('holding')
       const before = await residentMb(services.loader)
-      bulk = await appendBulk(stage.eventLog, BULK_RECORDS)
+      bulk = await appendBulk(stage, BULK_RECORDS)
       await sleep(HANGING_MS)
       const more = (await residentMb(services.loader)) - before
       tell(`loader: ${more.toFixed(0)} MB more, with ${((bulk * 450) / 1_000).toFixed(0)} MB behind`)

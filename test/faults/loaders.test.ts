@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 import { makeReport } from '../support/usage-event.ts'
 import { checkLedger, checkUsage } from './check-ledger.ts'
 import { type FaultStage, LEASE_MS, startFaultStage } from './fault-stage.ts'
-import { appendRefusedLines } from './poison.ts'
+import { accountBeside, appendRefusedLines } from './poison.ts'
 
 const CHANGES = IS_LONG ? 60 : 6
 const LOADERS_MAX = 3
@@ -117,7 +117,8 @@ describe('loaders of one event log', function () {
           await sleep(30)
         }
       // A good line between bad lines of one record.
-      const lines = ['bad', usageEventToLine(makeReport()), '{}'].join('\n')
+      const good = makeReport(await accountBeside(stage))
+      const lines = ['bad', usageEventToLine(good), '{}'].join('\n')
       await producer.send({ topic: topicOf(USAGE_TOPIC), messages: [{ partition: 0, value: lines }] })
       dead += (poison.length + 1) * 2 + 2 + (await appendRefusedLines(stage.eventLog))
     })
