@@ -2521,7 +2521,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a list of the console says what an earlier question did not find',
     file: 'console/src/parts/panel.tsx',
     right: 'isEarlier && Array.isArray(data)',
-    wrong: 'isEarlier && !Array.isArray(data)',
+    wrong: '!isEarlier && Array.isArray(data)',
     suites: ['console/journeys'],
   },
   {
