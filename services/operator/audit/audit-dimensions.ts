@@ -8,6 +8,7 @@ import type {
 } from '../../../shared/postgres/dimension-changes.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { FINDINGS_MAX } from './audit-result.ts'
+import { pagesOf } from './pages-of.ts'
 
 export interface AuditDimensionsDeps {
   changes: Pick<
@@ -170,13 +171,7 @@ async function* pairsOf(
 }
 
 async function* inOrder<T>(list: (after?: T) => Promise<T[]>): AsyncGenerator<T> {
-  let after: T | undefined
-  for (;;) {
-    const page = await list(after)
-    yield* page
-    if (page.length < ROWS_AT_ONCE) return
-    after = page.at(-1)
-  }
+  for await (const page of pagesOf(list, ROWS_AT_ONCE)) yield* page
 }
 
 /**

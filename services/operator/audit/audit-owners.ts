@@ -8,6 +8,7 @@ import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock
 import type { AuditLinesDeps } from './audit-lines.ts'
 import { type AuditResult, isNoted, report } from './audit-result.ts'
 import { findRetired } from './look-up-rows.ts'
+import { pagesOf } from './pages-of.ts'
 
 export interface AuditOwnersDeps extends Pick<AuditLinesDeps, 'retired' | 'revisions'> {
   owners: ReturnType<typeof storedOwnerRepository>
@@ -28,10 +29,8 @@ export async function auditOwners(
   { owners, revisions, listExisting, retired, signal }: AuditOwnersDeps,
   result: AuditResult,
 ): Promise<void> {
-  for await (const page of pagesOf<StoredCorrection>(
-    (after) => owners.listCorrections(range, after, AT_ONCE),
-    signal,
-  )) {
+  const corrections = (after?: StoredCorrection) => owners.listCorrections(range, after, AT_ONCE)
+  for await (const page of pagesOf(corrections, AT_ONCE, signal)) {
     const missing = await revisions.listMissing(page)
     const reset = await findRetired(retired, missing)
     for (const { namespaceId, id, correctedAt } of missing)
@@ -43,12 +42,10 @@ export async function auditOwners(
         })
   }
   const seconds = { from: unixSeconds(range.from), to: unixSeconds(range.to) }
-  for await (const page of pagesOf<StoredAccount>(
-    (after) => owners.listAccounts(seconds, after, AT_ONCE),
-    signal,
-  )) {
-    for (const [namespaceId, accounts] of groupBy(page, (account) => account.namespaceId)) {
-      const ids = accounts.map(({ accountId }) => accountId)
+  const accounts = (after?: StoredAccount) => owners.listAccounts(seconds, after, AT_ONCE)
+  for await (const page of pagesOf(accounts, AT_ONCE, signal)) {
+    for (const [namespaceId, stored] of groupBy(page, (account) => account.namespaceId)) {
+      const ids = stored.map(({ accountId }) => accountId)
       const existing = new Set(await listExisting(namespaceId, ids))
       const unknown = ids.filter((id) => !existing.has(id))
       // Looked up last, because a reset deletes accounts.
@@ -61,16 +58,3 @@ export async function auditOwners(
 }
 
 const OLDER = 'Is PostgreSQL older than ClickHouse?'
-
-async function* pagesOf<T>(
-  list: (after: T | undefined) => Promise<T[]>,
-  signal: AbortSignal,
-): AsyncGenerator<T[]> {
-  for (let after: T | undefined; ;) {
-    signal.throwIfAborted()
-    const page = await list(after)
-    if (page.length > 0) yield page
-    if (page.length < AT_ONCE) return
-    after = page.at(-1)
-  }
-}
