@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { endOnLostOutput } from '../../shared/lifecycle/lost-output.ts'
-import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
+import { abortOnStop } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { exitCodeOf } from './exit-code-of.ts'
 import type { Program, ProgramContext } from './program.ts'
@@ -15,10 +15,6 @@ const STOP_MS = 15_000
  */
 export function runProgram(program: Program, npmForm: string, proc: NodeJS.Process): void {
   endOnLostOutput(proc)
-  const controller = new AbortController()
-  void stopSignal(createLogger('silent'), STOP_MS).then(() => {
-    controller.abort()
-  })
   const context: ProgramContext = {
     args: proc.argv.slice(2),
     env: proc.env,
@@ -26,7 +22,7 @@ export function runProgram(program: Program, npmForm: string, proc: NodeJS.Proce
     out: (line) => proc.stdout.write(`${line}\n`),
     err: (line) => proc.stderr.write(`${line}\n`),
     screen: proc.stderr.isTTY ? proc.stderr : undefined,
-    signal: controller.signal,
+    signal: abortOnStop(createLogger('silent'), STOP_MS),
   }
   void exitCodeOf(program, context, npmForm)
     .then((code) => nextTurn(code)) // a failed print is noticed only one turn later

@@ -1,6 +1,6 @@
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
+import { abortOnStop } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger, type Logger } from '../../shared/logging/logger.ts'
 import { askRunning } from './ask-running.ts'
 import { COMMANDS } from './commands.ts'
@@ -48,12 +48,6 @@ async function main(): Promise<void> {
  * Makes a signal that Ctrl-C aborts. The running Tally needs no such signal, because it sees that the connection is
  * closed.
  */
-function interruptSignal(log: Logger): AbortSignal {
-  const stop = new AbortController()
-  void stopSignal(log, STOP_MS).then(() => {
-    stop.abort()
-  })
-  return stop.signal
-}
+const interruptSignal = (log: Logger): AbortSignal => abortOnStop(log, STOP_MS)
 
 exitWith(main)

@@ -23,3 +23,20 @@ export function stopSignal(log: Logger, timeoutMs: number, delayMs = 0): Promise
     }
   })
 }
+
+/**
+ * A signal that is aborted when the process is to end: see stopSignal.
+ *
+ * @param reasonOf makes the reason of the abort, if it is not the usual one
+ */
+export function abortOnStop(
+  log: Logger,
+  timeoutMs: number,
+  reasonOf: (signal: NodeJS.Signals) => Error | undefined = () => undefined,
+): AbortSignal {
+  const stopping = new AbortController()
+  void stopSignal(log, timeoutMs).then((signal) => {
+    stopping.abort(reasonOf(signal))
+  })
+  return stopping.signal
+}
