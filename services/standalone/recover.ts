@@ -71,9 +71,10 @@ async function loadUpTo(
     let toldAt = -Infinity
     for (;;) {
       const left = await countUnread(eventLog, ends)
-      if (performance.now() - toldAt > TELL_EVERY_MS || left === 0)
+      if (left === 0 || performance.now() - toldAt > TELL_EVERY_MS) {
         print(`${left} ${left === 1 ? 'record' : 'records'} of the event log left to load`)
-      if (performance.now() - toldAt > TELL_EVERY_MS) toldAt = performance.now()
+        toldAt = performance.now()
+      }
       if (left === 0) return
       await sleep(LOOK_EVERY_MS, undefined, { signal })
     }
