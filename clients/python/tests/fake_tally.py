@@ -6,9 +6,10 @@ import json
 import re
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from support import LocalServer, QuietHandler
 
 from tally import Tally, TransportAnswer, TransportRequest
 
@@ -107,39 +108,20 @@ class FakeTally:
         return [key[-1] for key in self.counted]
 
 
-class FakeServer:
+class FakeServer(LocalServer):
     """Serves a FakeTally, for reporters in other processes."""
 
     def __init__(self, tally: FakeTally) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                """Nothing is printed."""
-
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 try:
-                    self.answer(tally.send(TransportRequest(self.command, self.path, headers, body, 0)))
+                    answer = tally.send(TransportRequest(self.command, self.path, headers, body, 0))
+                    self.answer(answer.status, {"content-type": answer.headers["content-type"]}, answer.text)
                 except OSError:
                     self.close_connection = True
 
             do_GET = do_POST
 
-            def answer(self, answer: TransportAnswer) -> None:
-                content = answer.text.encode()
-                self.send_response(answer.status)
-                self.send_header("content-type", answer.headers["content-type"])
-                self.send_header("content-length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)

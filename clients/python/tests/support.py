@@ -112,7 +112,38 @@ Fate = str | tuple[int, dict[str, str], str]
 """`pass`, `cut before`, `cut after`, or another answer."""
 
 
-class FaultyProxy:
+class QuietHandler(BaseHTTPRequestHandler):
+    """Answers a request of a LocalServer."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+    def answer(self, status: int, headers: dict[str, str], body: str) -> None:
+        content = body.encode()
+        self.send_response(status)
+        for name, value in {**headers, "content-length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+class LocalServer:
+    """A server on a free port, in threads of its own."""
+
+    def __init__(self, handler: type[QuietHandler]) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class FaultyProxy(LocalServer):
     """A proxy between a client and Tally that fails like networks and overloaded servers."""
 
     def __init__(self, target: str) -> None:
@@ -122,12 +153,7 @@ class FaultyProxy:
         host, port = urlsplit(target).hostname or "", urlsplit(target).port
         proxy = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                """Nothing is printed."""
-
+        class Handler(QuietHandler):
             def handle_any(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 proxy.seen.append((self.command, self.path, body))
@@ -149,28 +175,13 @@ class FaultyProxy:
                     else:
                         self.answer(got.status, {n: got.headers[n] for n in names if n in got.headers}, text)
 
-            def answer(self, status: int, headers: dict[str, str], body: str) -> None:
-                content = body.encode()
-                self.send_response(status)
-                for name, value in {**headers, "content-length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
             def cut(self) -> None:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
 
             do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = handle_any
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
 
 class RawServer:
