@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import type { ReporterPoint } from '../../../../clients/sdk/src/reporter/spool/points.ts'
 import { PROJECT_ROOT } from '../../../../shared/config/project-root.ts'
 import { endWithUs } from '../../../support/end-with-us.ts'
 import type { ReportOrder } from './report.main.ts'
@@ -16,6 +17,19 @@ export interface ReporterProcess {
   /** Resolves with its exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals | null>
 }
+
+/** All points at which a reporter can be ended. */
+export const REPORTER_POINTS: readonly ReporterPoint[] = [
+  'group-written',
+  'group-synced',
+  'group-renamed',
+  'group-acknowledged',
+  'batch-sent',
+  'batch-answered',
+  'rejected-written',
+  'file-deleted',
+  'files-merged',
+]
 
 const MAIN = path.join(PROJECT_ROOT, 'dist/test/clients/sdk/reporter/report.main.js')
 

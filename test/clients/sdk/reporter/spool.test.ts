@@ -21,23 +21,12 @@ import { makeTempFolder } from '../../../support/temp-folder.ts'
 import { until } from '../../../support/until.ts'
 import { ACCOUNT, type FakeTally, fakeTally, METRIC } from './fake-tally.ts'
 import type { ReportOrder } from './report.main.ts'
-import { startReporter } from './reporter-process.ts'
+import { REPORTER_POINTS, startReporter } from './reporter-process.ts'
 
 const EVENT = { account: ACCOUNT, metric: METRIC, quantity: '1' }
 const DOWN: Fate = { status: 503 }
 /** Nothing of another process is taken over, and nothing is merged. */
 const CALM: SpoolTimings = { listMs: 10_000, deadMs: 60_000, mergeMs: 60_000 }
-const POINTS: readonly ReporterPoint[] = [
-  'group-written',
-  'group-synced',
-  'group-renamed',
-  'group-acknowledged',
-  'batch-sent',
-  'batch-answered',
-  'rejected-written',
-  'file-deleted',
-  'files-merged',
-]
 
 interface Opened {
   spool?: Partial<SpoolSettings>
@@ -391,7 +380,7 @@ describe('the spool of the reporter', () => {
     ...order,
   })
 
-  for (const point of POINTS)
+  for (const point of REPORTER_POINTS)
     it(`counts each event once when the process is killed at ${point}`, async () => {
       tally.fault = ({ idempotency_key: key }) => (key.endsWith('7') ? 'quantity: is odd' : undefined)
       const isMerge = point === 'files-merged'
