@@ -120,8 +120,10 @@ describe('limits of the ClickHouse endpoint', function () {
     // The engine computes this constant during the check and again for the answer, and no limit ends it in between.
     const constant = (n: number) =>
       `SELECT (SELECT arraySum(x -> length(${'SHA512('.repeat(9)}toString(x)${')'.repeat(9)}), range(${n})))`
-    const { ms } = await timed(service(constant(400_000)))
-    const once = Math.round((400_000 * 1_500) / ms)
+    // The quickest of several: a machine that was busy for one of them must not make the query too short.
+    const times: number[] = []
+    for (let n = 0; n < 4; n++) times.push((await timed(service(constant(400_000)))).ms)
+    const once = Math.round((400_000 * 1_500) / Math.min(...times))
     const { answer } = await timed(ask(constant(once)))
     expect([answer.status, answer.code], answer.text).to.deep.equal([408, 159])
   })
