@@ -3,7 +3,7 @@ import { readDataDir } from '../../shared/config/common-settings.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
-import { readPostgresConfig } from '../../shared/postgres/core/config.ts'
+import { readPostgresCommandConfig } from '../../shared/postgres/core/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
 /**
@@ -11,7 +11,7 @@ import { readRedisConfig } from '../../shared/redis/config.ts'
  * servers.
  */
 export function readOperatorConfig(read: EnvReader) {
-  const { server, statementTimeoutMs } = readPostgresConfig(read)
+  const { url: databaseUrl, statementTimeoutMs } = readPostgresCommandConfig(read)
   const clickhouse = readClickHouseConfig(read)
   const eventLog = readEventLogConfig(read)
   const redis = readRedisConfig(read)
@@ -20,10 +20,10 @@ export function readOperatorConfig(read: EnvReader) {
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, { about: 'how much is logged', default: 'warn' }),
     dataFolder: readDataDir(read),
     servers:
-      server === undefined || url === undefined
+      databaseUrl === undefined || url === undefined
         ? undefined
         : {
-            databaseUrl: server.url,
+            databaseUrl,
             statementTimeoutMs,
             eventLog,
             clickhouse: { ...clickhouse, url },

@@ -1,3 +1,4 @@
+import { CHECK_CONFIG_HELP } from '../../shared/config/check-settings.ts'
 import { npmHint } from '../../shared/errors/usage-error.ts'
 import type { Command } from './command.ts'
 
@@ -8,6 +9,8 @@ export const helpOf = ({ name, about, usage, notes = [] }: Command): string[] =>
   ...usage.map((form, index) => `${index === 0 ? 'usage:' : '      '} npm run ${form}`),
   '',
   ...notes,
+  CHECK_CONFIG_HELP,
+  '',
   'Exit codes: 0 success, 1 the command failed or found a fault, 2 the arguments are not valid.',
 ]
 

@@ -1,3 +1,4 @@
+import { CHECK_CONFIG, checkSettings } from '../../shared/config/check-settings.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { abortOnStop } from '../../shared/lifecycle/stop-signal.ts'
@@ -24,13 +25,17 @@ async function main(): Promise<void> {
     return
   }
   const print = (line: string) => process.stdout.write(`${line}\n`)
+  const read = new EnvReader(process.env)
+  const config = readOperatorConfig(read)
+  if (command !== undefined && args[0] === CHECK_CONFIG) {
+    print(checkSettings(read, args.slice(1), `npm run ${name}`))
+    return
+  }
   const exitCode = await runAlone(name, args, process.env, print)
   if (exitCode !== undefined) {
     process.exitCode = exitCode
     return
   }
-  const read = new EnvReader(process.env)
-  const config = readOperatorConfig(read)
   read.done()
   const { servers, dataFolder } = config
   const log = createLogger(config.logLevel)

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
-import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
+import { readSettings } from '../../shared/lifecycle/read-settings.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
@@ -12,18 +11,12 @@ import { welcome } from './welcome.ts'
 const STOP_MS = 9_500
 
 async function main(): Promise<void> {
-  const help = takeNoOptions(
-    process.argv.slice(2),
-    'npm start',
-    'Serves everything in one process, and migrates the databases first.',
-  )
-  if (help !== undefined) {
-    process.stdout.write(`${help}\n`)
-    return
-  }
-  const read = new EnvReader(process.env)
-  const config = readStandaloneConfig(read)
-  read.done()
+  const config = readSettings(process.argv.slice(2), {
+    command: 'npm start',
+    about: 'Serves everything in one process, and migrates the databases first.',
+    readConfig: readStandaloneConfig,
+  })
+  if (config === undefined) return
   const log = createLogger(config.logLevel)
   // Set up before the start, so that Ctrl-C during the start also closes everything in order.
   const { shutdownDelayMs } = config.admin

@@ -1,10 +1,9 @@
 import path from 'node:path'
-import { EnvReader } from '../../shared/config/env-reader.ts'
 import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { type Closeable, closeAll } from '../../shared/lifecycle/close-all.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
-import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
+import { readSettings } from '../../shared/lifecycle/read-settings.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
@@ -15,18 +14,15 @@ const CONTRACT = '--contract'
 /** `npm run migrate`: brings the databases and the topics up to date, as every start does, then ends. */
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
-  const help = takeNoOptions(
+  const config = readSettings(
     args.filter((arg) => arg !== CONTRACT),
-    `npm run migrate [-- ${CONTRACT}]`,
-    `Brings the databases up to date, makes the topics if Kafka is set, and ends. Every npm start does the same first. Tally must not be running in the same folder. On servers, ${CONTRACT} also removes what only the version before uses: end its processes first.`,
+    {
+      command: `npm run migrate [-- ${CONTRACT}]`,
+      about: `Brings the databases up to date, makes the topics if Kafka is set, and ends. Every npm start does the same first. Tally must not be running in the same folder. On servers, ${CONTRACT} also removes what only the version before uses: end its processes first.`,
+      readConfig: readStandaloneConfig,
+    },
   )
-  if (help !== undefined) {
-    process.stdout.write(`${help}\n`)
-    return
-  }
-  const read = new EnvReader(process.env)
-  const config = readStandaloneConfig(read)
-  read.done()
+  if (config === undefined) return
   const log = createLogger(config.logLevel)
   expectLostOutput() // the databases are closed in order even when nobody reads the output
   const opened: Closeable[] = []

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EnvReader } from '../config/env-reader.ts'
+import type { EnvReader } from '../config/env-reader.ts'
 import { hostToCall } from '../config/host-to-call.ts'
 import { listen } from '../http/http-server.ts'
 import { type Closeable, closeAll } from '../lifecycle/close-all.ts'
 import { expectLostOutput } from '../lifecycle/lost-output.ts'
-import { takeNoOptions } from '../lifecycle/no-options.ts'
+import { readSettings } from '../lifecycle/read-settings.ts'
 import { stopSignal } from '../lifecycle/stop-signal.ts'
 import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
 import { showBuildInfo } from '../metrics/build-info.ts'
@@ -59,17 +59,14 @@ const CLOSE_PROBES_MS = 500
  * @throws ConfigError or StartupError, whose message says what to do
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
-  const { name, about } = service
-  const help = takeNoOptions(process.argv.slice(2), `npm run ${name}`, about)
-  if (help !== undefined) {
-    process.stdout.write(`${help}\n`)
-    return
-  }
-  const read = new EnvReader(process.env)
-  const config = service.readConfig(read)
-  read.done(
-    `: the ${name} is a process of its own, on servers that it shares with others; npm start runs everything in one process, on databases of its own`,
-  )
+  const { name, about, readConfig } = service
+  const config = readSettings(process.argv.slice(2), {
+    command: `npm run ${name}`,
+    about,
+    readConfig,
+    advice: `: the ${name} is a process of its own, on servers that it shares with others; npm start runs everything in one process, on databases of its own`,
+  })
+  if (config === undefined) return
   const log = createLogger(config.logLevel).child({ service: name })
   expectLostOutput()
   // Signals are handled from the start, so that a stop during the start is orderly, too.

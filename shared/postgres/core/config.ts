@@ -36,6 +36,12 @@ export const readPostgresServerConfig = (read: EnvReader) => ({
   statementTimeoutMs: readStatementTimeoutMs(read),
 })
 
+/** Reads the settings of PostgreSQL for a command, which needs no owner, and whose server may be the embedded one. */
+export const readPostgresCommandConfig = (read: EnvReader) => ({
+  url: read.url('DATABASE_URL', SCHEMES, { about: URL_ABOUT }),
+  statementTimeoutMs: readStatementTimeoutMs(read),
+})
+
 export const readConnectionsMax = (read: EnvReader): number =>
   read.integer('DATABASE_CONNECTIONS_MAX', {
     about:
