@@ -1,4 +1,5 @@
 import { analystToolsPage } from './analyst-tools-page.ts'
+import { chartSettings } from './chart-settings.ts'
 import { cliOperations } from './cli-operations.ts'
 import { contractTypes, handledTypes } from './contract-types.ts'
 import { dbtSources, dbtViews } from './dbt-sources.ts'
@@ -24,6 +25,7 @@ export const MAKERS: readonly Maker[] = [
   sdkResources,
   sdkPage,
   cliOperations,
+  chartSettings,
   pythonOperations,
   pythonResources,
   pythonTypesFile,
