@@ -7,6 +7,9 @@ export interface Dashboard {
   panels: { title: string; description: string; targets: { expr: string }[] }[]
 }
 
+/** Labels that Prometheus adds: of buckets, and of what it scrapes. */
+const OF_PROMETHEUS = new Set(['le', 'job', 'instance'])
+
 /** The text of a file of the project. */
 export const readText = (file: string): string => readFileSync(path.join(PROJECT_ROOT, file), 'utf8')
 
@@ -29,7 +32,7 @@ export function documentedMetrics(): Map<string, string[]> {
 export function usedMetrics(expression: string): { metric: string; labels: string[] }[] {
   const grouped = [...expression.matchAll(/\bby \(([^)]*)\)/g)]
     .flatMap(([, names = '']) => names.split(/,\s*/))
-    .filter((label) => label !== 'le')
+    .filter((label) => !OF_PROMETHEUS.has(label))
   return [
     ...expression.matchAll(/(tally_\w+?)(?:_bucket|_count)?\b(?!_)(?:\{([^}]*(?:\{[^}]*\}[^}]*)*)\})?/g),
   ].map(([, metric = '', selectors = '']) => ({
