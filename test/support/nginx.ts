@@ -20,7 +20,11 @@ export interface Nginx {
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v']).status === 0
 
 /** The settings of deploy/nginx, word by word but for the addresses. */
-async function settingsOf(gateways: readonly string[], api: string, port: number): Promise<string> {
+async function settingsOf(
+  gateways: readonly string[],
+  apis: readonly string[],
+  port: number,
+): Promise<string> {
   const files = await Promise.all(
     ['upstreams.conf', 'tally.conf'].map((name) =>
       readFile(path.join(PROJECT_ROOT, 'deploy/nginx', name), 'utf8'),
@@ -30,7 +34,7 @@ async function settingsOf(gateways: readonly string[], api: string, port: number
     urls.map((url) => `server ${new URL(url).host} fail_timeout=1s;`).join('\n')
   const addresses = [
     ['server 127.0.0.1:8081 fail_timeout=1s;', serversAt(gateways)],
-    ['server 127.0.0.1:8080 fail_timeout=1s;', serversAt([api])],
+    ['server 127.0.0.1:8080 fail_timeout=1s;', serversAt(apis)],
     ['listen 8000;', `listen 127.0.0.1:${port};`],
   ] as const
   const settings = files.join('')
@@ -58,12 +62,15 @@ ${servers}}
 
 /**
  * @param gateway the URL of the gateway, or of each
- * @param api the URL of the API
+ * @param api the URL of the API, or of each
  */
-export async function startNginx(gateway: string | readonly string[], api: string): Promise<Nginx> {
+export async function startNginx(
+  gateway: string | readonly string[],
+  api: string | readonly string[],
+): Promise<Nginx> {
   const [folder, port] = [await makeTempFolder('nginx'), await findFreePort()]
   const file = path.join(folder, 'nginx.conf')
-  await writeFile(file, around(folder, await settingsOf([gateway].flat(), api, port)))
+  await writeFile(file, around(folder, await settingsOf([gateway].flat(), [api].flat(), port)))
   const child = spawn('nginx', ['-c', file, '-p', folder, '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })

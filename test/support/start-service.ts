@@ -21,8 +21,12 @@ export interface RunningService {
   stop(): Promise<number | null>
   /** Kills it with kill -9, and waits for its end. */
   kill9(): Promise<void>
-  /** Starts it again after its end, and waits until it is ready. */
-  restart(env?: Record<string, string>): Promise<void>
+  /**
+   * Starts it again after its end, and waits until it is ready.
+   *
+   * @param root the folder of the Tally whose service it is from now on
+   */
+  restart(env?: Record<string, string>, root?: string): Promise<void>
 }
 
 const START_MS = 60_000
@@ -40,9 +44,9 @@ const READY = /^Tally \w+ (?:serves on (\S+)|runs), probes on (\S+)$/m
  */
 export async function startService(name: ServiceName, env: Record<string, string>): Promise<RunningService> {
   let output = ''
-  const start = async (settings: Record<string, string>) => {
+  const start = async (settings: Record<string, string>, root = PROJECT_ROOT) => {
     output = ''
-    const child = spawnService(name, settings)
+    const child = spawnService(name, settings, root)
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     await until(() => {
@@ -61,8 +65,8 @@ export async function startService(name: ServiceName, env: Record<string, string
     kill9: async () => {
       await endChild(running.process, 'SIGKILL')
     },
-    restart: async (changes = {}) => {
-      Object.assign(running, await start({ ...env, ...changes }))
+    restart: async (changes = {}, root) => {
+      Object.assign(running, await start({ ...env, ...changes }, root))
     },
   }
   return running
@@ -71,11 +75,11 @@ export async function startService(name: ServiceName, env: Record<string, string
 /** The files of a container image, mounted: test/image/build.sh has the services run from there, as in a container. */
 const IMAGE_ROOT = process.env['TEST_IMAGE_ROOT']
 
-function spawnService(name: ServiceName, env: Record<string, string>): ChildProcess {
+function spawnService(name: ServiceName, env: Record<string, string>, root: string): ChildProcess {
   const main = `dist/services/${name}/main.js`
   const [program, ...words] =
     IMAGE_ROOT === undefined
-      ? [process.execPath, '--enable-source-maps', path.join(PROJECT_ROOT, main)]
+      ? [process.execPath, '--enable-source-maps', path.join(root, main)]
       : ['chroot', '--userspec=10001:10001', IMAGE_ROOT, 'node', '--enable-source-maps', `/app/${main}`]
   const child = spawn(program, words, {
     env: {
