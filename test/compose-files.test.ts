@@ -4,14 +4,10 @@ import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { load } from 'js-yaml'
-import { readApiServiceConfig } from '../services/api/config.ts'
-import { readGatewayServiceConfig } from '../services/gateway/config.ts'
-import { readLoaderServiceConfig } from '../services/loader/config.ts'
-import { readRefillServiceConfig } from '../services/refill/config.ts'
-import { readRollupServiceConfig } from '../services/rollup/config.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { SERVICE_READERS } from '../tools/generate/service-readers.ts'
 
 interface ComposeService {
   image?: string
@@ -37,11 +33,7 @@ const FILES = ['docker-compose.yml', 'docker-compose.embedded.yml']
 
 /** The settings that each of our services reads; `tally` is npm start. */
 const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> = {
-  gateway: readGatewayServiceConfig,
-  loader: readLoaderServiceConfig,
-  api: readApiServiceConfig,
-  refill: readRefillServiceConfig,
-  rollup: readRollupServiceConfig,
+  ...SERVICE_READERS,
   migrate: readStandaloneConfig,
   tally: readStandaloneConfig,
 }

@@ -4,13 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { dump, load, loadAll } from 'js-yaml'
-import { readApiServiceConfig } from '../../services/api/config.ts'
-import { readGatewayServiceConfig } from '../../services/gateway/config.ts'
-import { readLoaderServiceConfig } from '../../services/loader/config.ts'
-import { readRefillServiceConfig } from '../../services/refill/config.ts'
-import { readRollupServiceConfig } from '../../services/rollup/config.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { SERVICE_READERS } from '../../tools/generate/service-readers.ts'
 
 interface Container {
   name: string
@@ -58,14 +54,6 @@ const SECRET: Record<string, string> = {
 }
 /** Who may have the passwords of owners. */
 const OWNERS = ['migrate', 'contract']
-
-const SERVICES: Record<string, (read: EnvReader) => { admin: { port: number }; port?: number }> = {
-  gateway: readGatewayServiceConfig,
-  loader: readLoaderServiceConfig,
-  api: readApiServiceConfig,
-  refill: readRefillServiceConfig,
-  rollup: readRollupServiceConfig,
-}
 
 const problems: string[] = []
 function require(isSo: boolean, problem: string): void {
@@ -117,7 +105,7 @@ function checkObject(one: KubernetesObject, objects: readonly KubernetesObject[]
   for (const container of pod.containers) {
     checkContainer(container, where)
     if (one.kind === 'Deployment') checkProbes(container, where)
-    if (one.kind === 'Deployment' && container.name in SERVICES) checkPorts(container, where)
+    if (one.kind === 'Deployment' && container.name in SERVICE_READERS) checkPorts(container, where)
     if (container.name !== 'nginx') checkSettings(container, pod, where, folder)
   }
 }
@@ -175,7 +163,7 @@ function checkProbes({ name, livenessProbe, readinessProbe }: Container, where: 
 
 /** The services listen on their default ports. */
 function checkPorts({ name, ports = [] }: Container, where: string): void {
-  const config = SERVICES[name]?.(new EnvReader({}))
+  const config = SERVICE_READERS[name]?.(new EnvReader({}))
   const open = Object.fromEntries(ports.map((port) => [port.name, port.containerPort]))
   const expected = { admin: config?.admin.port, ...(config?.port === undefined ? {} : { http: config.port }) }
   require(isDeepStrictEqual(open, expected), `${where}: ports`)

@@ -1,19 +1,11 @@
-import { readApiServiceConfig } from '../../services/api/config.ts'
-import { readGatewayServiceConfig } from '../../services/gateway/config.ts'
-import { readLoaderServiceConfig } from '../../services/loader/config.ts'
 import { readOperatorConfig } from '../../services/operator/config.ts'
-import { readRefillServiceConfig } from '../../services/refill/config.ts'
-import { readRollupServiceConfig } from '../../services/rollup/config.ts'
 import { readStandaloneConfig } from '../../services/standalone/config.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import type { Maker } from './maker.ts'
+import { SERVICE_READERS } from './service-readers.ts'
 
 const READERS: Record<string, (read: EnvReader) => unknown> = {
-  gateway: readGatewayServiceConfig,
-  loader: readLoaderServiceConfig,
-  api: readApiServiceConfig,
-  refill: readRefillServiceConfig,
-  rollup: readRollupServiceConfig,
+  ...SERVICE_READERS,
   migrate: readStandaloneConfig,
   operator: readOperatorConfig,
 }
@@ -39,6 +31,7 @@ export const chartSettings: Maker = {
     'shared/redis/config.ts',
     'shared/service/admin-config.ts',
     'tools/generate/chart-settings.ts',
+    'tools/generate/service-readers.ts',
   ],
   make: () => {
     // Services also read what only tests set.

@@ -18,20 +18,15 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
-{{- /* Settings that come from the Secret, with their keys there. */}}
+{{- /* Settings that come from the Secret, by their names. */}}
 {{- define "tally.secretKeys" -}}
-DATABASE_URL: DATABASE_URL
-CLICKHOUSE_URL: CLICKHOUSE_URL
-REDIS_URL: REDIS_URL
-KAFKA_SASL_USERNAME: KAFKA_SASL_USERNAME
-KAFKA_SASL_PASSWORD: KAFKA_SASL_PASSWORD
-DATABASE_OWNER_URL: DATABASE_OWNER_URL
+[CLICKHOUSE_URL, DATABASE_OWNER_URL, DATABASE_URL, KAFKA_SASL_PASSWORD, KAFKA_SASL_USERNAME, REDIS_URL]
 {{- end }}
 
 {{- /* Refuses settings that nobody reads, and those that are given elsewhere: root, place, settings, known. */}}
 {{- define "tally.requireKnown" -}}
 {{- $place := .place }}{{ $known := .known }}
-{{- $elsewhere := concat (keys (include "tally.secretKeys" . | fromYaml)) (list "PORT" "ADMIN_PORT" "DATA_DIR") }}
+{{- $elsewhere := concat (include "tally.secretKeys" . | fromYamlArray) (list "PORT" "ADMIN_PORT" "DATA_DIR") }}
 {{- range $name, $value := .settings }}
 {{- if has $name $elsewhere }}{{ fail (printf "%s: %s is not set here (values.yaml)" $place $name) }}{{ end }}
 {{- if not (has $name $known) }}{{ fail (printf "%s: %s is not read (docs/reference/settings.md)" $place $name) }}{{ end }}
@@ -56,13 +51,13 @@ DATABASE_OWNER_URL: DATABASE_OWNER_URL
   value: {{ include "tally.text" $value | quote }}
 {{- end }}
 {{- end }}
-{{- range $name, $key := include "tally.secretKeys" . | fromYaml }}
+{{- range $name := include "tally.secretKeys" . | fromYamlArray }}
 {{- if has $name $known }}
 - name: {{ $name }}
   valueFrom:
     secretKeyRef:
       name: {{ $root.Values.secrets.existingSecret }}
-      key: {{ if and (eq $kind "migrate") (eq $name "CLICKHOUSE_URL") }}CLICKHOUSE_OWNER_URL{{ else }}{{ $key }}{{ end }}
+      key: {{ if and (eq $kind "migrate") (eq $name "CLICKHOUSE_URL") }}CLICKHOUSE_OWNER_URL{{ else }}{{ $name }}{{ end }}
       {{- if regexMatch "^(REDIS|KAFKA)_" $name }}
       optional: true
       {{- end }}
