@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import { ApiClient } from '../support/api-client.ts'
+import { evenly } from '../support/evenly.ts'
 import { type Nginx, startNginx } from '../support/nginx.ts'
 import { requirePrograms } from '../support/programs.ts'
 import { type RunningService, startService } from '../support/start-service.ts'
@@ -118,21 +119,14 @@ describe('gateways and APIs that are ended and started in turn, behind nginx', f
     })
     const body = JSON.stringify({ account_id: account.id, currency: 'usd', quantity: '1' })
     const statuses = new Map<string, number>()
-    const open = new Set<Promise<void>>()
     let isOn = true
-    const load = async () => {
-      const startedAt = performance.now()
-      for (let n = 0; isOn; n++) {
-        await sleep(startedAt + n * EVERY_MS - performance.now())
-        const asked = n % 2 === 0 ? statusOf('POST', '/v2/events', body) : statusOf('GET', '/v2/accounts')
-        const one = asked.then((status) => {
-          statuses.set(status, (statuses.get(status) ?? 0) + 1)
-          open.delete(one)
-        })
-        open.add(one)
-      }
+    const load = async (n: number) => {
+      const status = await (n % 2 === 0
+        ? statusOf('POST', '/v2/events', body)
+        : statusOf('GET', '/v2/accounts'))
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
-    const loading = load()
+    const loading = evenly(EVERY_MS, () => isOn, load)
     for (const service of services.slice(0, 2)) {
       expect(await service.stop()).to.equal(0)
       await service.restart()
@@ -140,7 +134,6 @@ describe('gateways and APIs that are ended and started in turn, behind nginx', f
     }
     isOn = false
     await loading
-    await Promise.all(open)
     expect(balancers.flatMap(({ refused }) => refused)).to.deep.equal([])
     expect(nginx?.output() ?? '').to.not.match(/upstream|\[(error|crit)\]/)
     expect([...statuses.keys()].sort()).to.deep.equal(['GET 200', 'POST 202'])

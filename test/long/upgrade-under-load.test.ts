@@ -4,7 +4,7 @@ import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { skipFor } from '../run/pending.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { runProgram } from '../support/by-hand.ts'
-import { findFreePort } from '../support/free-port.ts'
+import { evenly } from '../support/evenly.ts'
 import { findKafka } from '../support/kafka.ts'
 import { type Nginx, startNginx } from '../support/nginx.ts'
 import { requirePrograms } from '../support/programs.ts'
@@ -53,18 +53,13 @@ describe('an upgrade from the version before, and back again, under load', funct
     const brokers = await findKafka(this)
     // Why a separate Tally: its services are of two versions.
     engines = await startSharedEngines('upgrade', brokers)
-    const folder = { DATA_DIR: `${BASE}/.data` }
-    const migrated = await runProgram('standalone/migrate.main', { ...engines.env, ...folder })
-    expect(migrated.code, migrated.output).to.equal(0)
+    await migrateEngines(engines, BASE)
     ;({ key } = await makeCompanies(engines.db))
     const env = { ...envOfServices(engines), SHUTDOWN_DELAY_MS: DELAY_MS, LOG_LEVEL: 'error' }
     services = await Promise.all(
-      (['gateway', 'gateway', 'api', 'api', 'loader', 'refill', 'rollup'] as const).map(async (name) => {
-        const service = await startService(name, { ...env, PORT: String(await findFreePort()) })
-        await service.stop()
-        await service.restart({}, BASE)
-        return service
-      }),
+      (['gateway', 'gateway', 'api', 'api', 'loader', 'refill', 'rollup'] as const).map((name) =>
+        startService(name, env, BASE),
+      ),
     )
     const urlsOf = (name: ServiceName) => services.filter((one) => one.name === name).map(({ url }) => url)
     nginx = await startNginx(urlsOf('gateway'), urlsOf('api'))
@@ -103,37 +98,33 @@ describe('an upgrade from the version before, and back again, under load', funct
     return status
   }
 
-  /** Calls in even distances while the load is on, without waiting for the one before. */
-  const evenly = async (everyMs: number, call: (n: number) => Promise<void>) => {
-    const open = new Set<Promise<void>>()
-    const startedAt = performance.now()
-    for (let n = 0; isOn; n++) {
-      await sleep(startedAt + n * everyMs - performance.now())
-      const one = call(n).finally(() => open.delete(one))
-      open.add(one)
-    }
-    await Promise.all(open)
-  }
-
   /** Reports each batch until it is acknowledged, with the keys that it had the first time. */
   const report = () =>
-    evenly(REPORT_EVERY_MS, async (n) => {
-      const events = Array.from({ length: EVENTS_AT_ONCE }, (_, i) => ({
-        account_id: accounts[(n + i) % ACCOUNTS],
-        metric_id: metric,
-        quantity: '1',
-        occurred_at: Math.floor(Date.now() / 1000),
-        idempotency_key: `${n}-${i}`,
-      }))
-      const body = JSON.stringify({ events })
-      while ((await send('report', '/v2/events/batch', body)) !== 202) await sleep(RETRY_MS)
-      acknowledged += EVENTS_AT_ONCE
-    })
+    evenly(
+      REPORT_EVERY_MS,
+      () => isOn,
+      async (n) => {
+        const events = Array.from({ length: EVENTS_AT_ONCE }, (_, i) => ({
+          account_id: accounts[(n + i) % ACCOUNTS],
+          metric_id: metric,
+          quantity: '1',
+          occurred_at: Math.floor(Date.now() / 1000),
+          idempotency_key: `${n}-${i}`,
+        }))
+        const body = JSON.stringify({ events })
+        while ((await send('report', '/v2/events/batch', body)) !== 202) await sleep(RETRY_MS)
+        acknowledged += EVENTS_AT_ONCE
+      },
+    )
 
   const ask = () =>
-    evenly(BALANCE_EVERY_MS, async (n) => {
-      await send('balance', `/v2/accounts/${accounts[n % ACCOUNTS] ?? ''}/balance?metric_id=${metric}`)
-    })
+    evenly(
+      BALANCE_EVERY_MS,
+      () => isOn,
+      async (n) => {
+        await send('balance', `/v2/accounts/${accounts[n % ACCOUNTS] ?? ''}/balance?metric_id=${metric}`)
+      },
+    )
 
   const replaceAll = async (order: readonly ServiceName[], root: string) => {
     for (const name of order)

@@ -19,12 +19,20 @@ export const runCommand = (dataFolder: string, ...words: string[]): Promise<Comm
   runProgram('operator/main', { DATA_DIR: dataFolder }, ...words)
 
 /** Runs a program of services/, for example `operator/main`, with these settings. */
-export async function runProgram(
+export function runProgram(
   name: string,
   env: Record<string, string>,
   ...words: string[]
 ): Promise<CommandResult> {
-  const main = path.join(PROJECT_ROOT, `dist/services/${name}.js`)
+  return runMain(path.join(PROJECT_ROOT, `dist/services/${name}.js`), env, ...words)
+}
+
+/** Runs a program of whichever version, by its file. */
+export async function runMain(
+  main: string,
+  env: Record<string, string>,
+  ...words: string[]
+): Promise<CommandResult> {
   try {
     const { stdout, stderr } = await run(process.execPath, [main, ...words], {
       env: { ...process.env, ...env },

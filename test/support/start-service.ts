@@ -24,7 +24,7 @@ export interface RunningService {
   /**
    * Starts it again after its end, and waits until it is ready.
    *
-   * @param root the folder of the Tally whose service it is from now on
+   * @param root the folder of the Tally whose service it is now; that of the first start if it is left out
    */
   restart(env?: Record<string, string>, root?: string): Promise<void>
 }
@@ -40,13 +40,18 @@ const READY = /^Tally \w+ (?:serves on (\S+)|runs), probes on (\S+)$/m
  * Starts a service, and waits until it is ready. The test must end it; the test run kills remaining services at its
  * end.
  *
+ * @param root the folder of the Tally whose service it is
  * @throws Error with its output when it does not start
  */
-export async function startService(name: ServiceName, env: Record<string, string>): Promise<RunningService> {
+export async function startService(
+  name: ServiceName,
+  env: Record<string, string>,
+  root = PROJECT_ROOT,
+): Promise<RunningService> {
   let output = ''
-  const start = async (settings: Record<string, string>, root = PROJECT_ROOT) => {
+  const start = async (settings: Record<string, string>, of: string) => {
     output = ''
-    const child = spawnService(name, settings, root)
+    const child = spawnService(name, settings, of)
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     await until(() => {
@@ -59,14 +64,14 @@ export async function startService(name: ServiceName, env: Record<string, string
   }
   const running: RunningService = {
     name,
-    ...(await start(env)),
+    ...(await start(env, root)),
     output: () => output,
     stop: () => endChild(running.process, 'SIGTERM'),
     kill9: async () => {
       await endChild(running.process, 'SIGKILL')
     },
-    restart: async (changes = {}, root) => {
-      Object.assign(running, await start({ ...env, ...changes }, root))
+    restart: async (changes = {}, of = root) => {
+      Object.assign(running, await start({ ...env, ...changes }, of))
     },
   }
   return running

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { makeFirstCompanies } from '../../services/standalone/first-companies.ts'
-import { runProgram } from './by-hand.ts'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { runMain } from './by-hand.ts'
 import { dispatchingProxy } from './dispatching-proxy.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { type AnalystHost, startAnalystHost } from './start-analyst-host.ts'
@@ -68,10 +69,17 @@ const kafkaSettings = (purpose: string, brokers: string): Record<string, string>
   KAFKA_MIN_INSYNC_REPLICAS: '1',
 })
 
-/** Migrates the servers with `npm run migrate`, like an operator. */
-export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promise<void> {
+/**
+ * Migrates the servers with `npm run migrate`, like an operator.
+ *
+ * @param root the folder of the Tally whose command it is
+ */
+export async function migrateEngines(
+  { env }: Pick<SharedEngines, 'env'>,
+  root = PROJECT_ROOT,
+): Promise<void> {
   const folder = await makeTempFolder('migrate')
-  const { code, output } = await runProgram('standalone/migrate.main', {
+  const { code, output } = await runMain(path.join(root, 'dist/services/standalone/migrate.main.js'), {
     ...env,
     DATA_DIR: path.join(folder, 'data'),
   })
